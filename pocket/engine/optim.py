@@ -1,0 +1,260 @@
+"""Optimizers: a rule for one parameter, and the Optimizer that applies it to all of them and counts micro-batches.
+
+**Gradient accumulation has two spellings. Use one of them, never both.**
+
+1. The printed loop, with a plain optimizer (`accumulation_steps=1`). YOU divide the loss by k, which here is the scale
+   that backward starts from, and call `step()` and `zero_grad()` only after every k-th micro-batch:
+
+       for number, (x, labels) in enumerate(batches, start=1):
+           loss(x, labels).backward(1 / k)       # without 1 / k the learning rate is in effect k times larger
+           if number % k == 0:
+               optimizer.step()
+               optimizer.zero_grad()
+
+2. `accumulation_steps=k`. THE OPTIMIZER divides. Call `step()` after every micro-batch; it updates at the k-th.
+   `zero_grad()` inside a group does nothing. `finish()` after the last micro-batch flushes a group of m < k, divided by m:
+
+       for x, labels in batches:
+           loss(x, labels).backward()            # not divided
+           optimizer.step()
+           optimizer.zero_grad()
+       optimizer.finish()
+
+Mixed, the two update every k * k micro-batches with gradients k times too small. Dividing nowhere makes the gradient
+the sum of k means, so that a learning rate that was fine diverges. Both spellings take micro-batches of one size; where
+sizes differ, scale each loss by its share of the group's samples, as `pocket.engine.train` does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from math import sqrt
+from typing import Any, Protocol
+
+import numpy as np
+
+from pocket.engine import memory
+from pocket.engine.kernels import cpu_update
+
+
+class Rule(Protocol):
+    """How one parameter moves. `buffers` names its state arrays, each of the parameter's shape and zero at first."""
+
+    @property
+    def buffers(self) -> tuple[str, ...]: ...
+
+    def update(self, p: np.ndarray, g: np.ndarray, state: tuple, learning_rate: float, scale: float, step: int) -> None:
+        """Overwrite p and its state; g * scale is the gradient, `step` counts updates from 1."""
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Stochastic gradient descent: g += weight_decay p; b = momentum b + (1 - dampening) g; p -= learning_rate d.
+
+    d is b, or g + momentum b with Nesterov's momentum, or g without momentum. The first update has b = g, undamped.
+    The learning rate is not folded into b: after it changes, the whole step changes (PyTorch's convention).
+    Sutskever et al. 2013, section 2.
+    """
+
+    momentum: float = 0.0
+    dampening: float = 0.0
+    nesterov: bool = False
+    weight_decay: float = 0.0
+
+    def __post_init__(self):
+        if self.nesterov and (self.momentum <= 0 or self.dampening != 0):
+            raise ValueError(
+                f"nesterov with momentum {self.momentum} and dampening {self.dampening}: Nesterov's momentum wants "
+                "momentum above 0 and dampening 0; change them where the optimizer is made"
+            )
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        return ("momentum_buffer",) if self.momentum else ()
+
+    def update(self, p, g, state, learning_rate, scale, step):
+        of = p.dtype.type  # scalars of the parameter's own type: nothing is widened to float64 on the way
+        if not self.momentum:
+            cpu_update.sgd(p, g, of(learning_rate), of(scale), of(self.weight_decay))
+            return
+        fresh = 1.0 if step == 1 else 1.0 - self.dampening
+        scalars = (learning_rate, scale, self.weight_decay, self.momentum, fresh)
+        cpu_update.sgd_momentum(p, g, state[0], *map(of, scalars), self.nesterov)
+
+
+@dataclass(frozen=True)
+class Adam:
+    """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= learning_rate mhat / (sqrt(vhat) + epsilon).
+
+    mhat = m / (1 - b1^t) and vhat = v / (1 - b2^t), so epsilon is added after the correction. Weight decay is part of
+    the gradient (L2): g += weight_decay p. Kingma & Ba 2015, algorithm 1.
+    """
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.0
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def update(self, p, g, state, learning_rate, scale, step):
+        _adam(self, p, g, state, learning_rate, scale, step, shrink=1.0, l2=self.weight_decay)
+
+
+@dataclass(frozen=True)
+class AdamW:
+    """Adam with decoupled decay: p *= 1 - learning_rate weight_decay, then Adam's step. Loshchilov & Hutter 2019."""
+
+    beta1: float = 0.9
+    beta2: float = 0.999
+    epsilon: float = 1e-8
+    weight_decay: float = 0.01
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq")
+
+    def update(self, p, g, state, learning_rate, scale, step):
+        shrink = 1.0 - learning_rate * self.weight_decay
+        _adam(self, p, g, state, learning_rate, scale, step, shrink=shrink, l2=0.0)
+
+
+def _adam(rule: Adam | AdamW, p, g, state, learning_rate, scale, step, *, shrink, l2):
+    step_size = learning_rate / (1.0 - rule.beta1**step)
+    root_correction = sqrt(1.0 - rule.beta2**step)
+    scalars = (scale, l2, shrink, step_size, root_correction)
+    rates = (rule.beta1, 1.0 - rule.beta1, rule.beta2, 1.0 - rule.beta2, rule.epsilon)
+    cpu_update.adam(p, g, state[0], state[1], *map(p.dtype.type, scalars + rates))
+
+
+class Optimizer:
+    """Applies a rule to named parameters, in place, from gradient buffers that backward adds to.
+
+    parameters      name -> C-contiguous float array; updated in place
+    gradients       name -> array of the same shape and type, from the pool; hand it to backward
+    learning_rate   may be set between updates; a schedule does
+    updates         how many updates were made
+
+    Buffers and state are of the parameter's type, whatever type the learning rate came as.
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, np.ndarray], rule: Rule, learning_rate: float, accumulation_steps: int = 1
+    ):
+        if accumulation_steps < 1 or accumulation_steps != int(accumulation_steps):
+            raise ValueError(f"accumulation_steps is {accumulation_steps!r}; wanted a whole number of at least 1")
+        for name, p in parameters.items():
+            if not p.flags.c_contiguous or p.dtype.kind != "f":
+                raise ValueError(f"parameter {name} is {p.dtype}, strides {p.strides}; wanted C-contiguous floats")
+        self.parameters = dict(parameters)
+        self.rule = rule
+        self.learning_rate = learning_rate
+        self.accumulation_steps = int(accumulation_steps)
+        self.updates = 0
+        self.gradients = {name: memory.zeros(p.shape, p.dtype, "gradients") for name, p in self.parameters.items()}
+        self._state = {
+            name: tuple(memory.zeros(p.shape, p.dtype, "optimizer") for _ in rule.buffers)
+            for name, p in self.parameters.items()
+        }
+        self._micro_batches = 0
+
+    @property
+    def learning_rate(self) -> float:
+        return self._learning_rate
+
+    @learning_rate.setter
+    def learning_rate(self, learning_rate: float) -> None:
+        self._learning_rate = float(learning_rate)
+
+    def step(self) -> bool:
+        """Count one micro-batch; update at the accumulation_steps-th. True when the parameters moved."""
+        self._micro_batches += 1
+        if self._micro_batches < self.accumulation_steps:
+            return False
+        self._update()
+        return True
+
+    def finish(self) -> bool:
+        """Update with a last group of m < accumulation_steps micro-batches, divided by m. True when there was one."""
+        if self._micro_batches == 0:
+            return False
+        self._update()
+        self.zero_grad()
+        return True
+
+    def zero_grad(self) -> None:
+        """Set every gradient to 0; inside an unfinished group do nothing."""
+        if self._micro_batches == 0:
+            for g in self.gradients.values():
+                g.fill(0)
+
+    def _update(self) -> None:
+        scale = 1.0 / self._micro_batches
+        self._micro_batches = 0
+        self.updates += 1
+        for name, p in self.parameters.items():
+            arrays = (part.reshape(-1) for part in (p, self.gradients[name], *self._state[name]))
+            p_flat, g_flat, *state = arrays
+            self.rule.update(p_flat, g_flat, tuple(state), self.learning_rate, scale, self.updates)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything an exact resume needs, as copies in plain NumPy arrays and numbers.
+
+        With an unfinished group of micro-batches the gradients gathered so far are part of it.
+        """
+        gathered = {name: g.copy() for name, g in self.gradients.items()} if self._micro_batches else {}
+        return {
+            "rule": type(self.rule).__name__,
+            "rule_settings": asdict(self.rule),  # type: ignore[call-overload]
+            "learning_rate": self.learning_rate,
+            "accumulation_steps": self.accumulation_steps,
+            "updates": self.updates,
+            "micro_batches": self._micro_batches,
+            "gradients": gathered,
+            "state": {
+                name: {buffer: array.copy() for buffer, array in zip(self.rule.buffers, arrays, strict=True)}
+                for name, arrays in self._state.items()
+            },
+        }
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Continue where `state_dict` was taken. ValueError when it is of another rule or of other parameters."""
+        own = (type(self.rule).__name__, asdict(self.rule), self.accumulation_steps)  # type: ignore[call-overload]
+        came = (saved["rule"], saved["rule_settings"], saved["accumulation_steps"])
+        if came != own:
+            raise ValueError(f"optimizer state is of {came}; wanted {own}; make the optimizer with the saved settings")
+        if set(saved["state"]) != set(self.parameters):
+            missing = sorted(set(saved["state"]) ^ set(self.parameters))
+            raise ValueError(
+                f"optimizer state and model differ in the parameters {missing}; load it into its own model"
+            )
+        self.learning_rate = saved["learning_rate"]
+        self.updates = saved["updates"]
+        self._micro_batches = saved["micro_batches"]
+        for name, arrays in self._state.items():
+            for buffer, array in zip(self.rule.buffers, arrays, strict=True):
+                array[...] = saved["state"][name][buffer]
+            self.gradients[name][...] = saved["gradients"].get(name, 0)
+
+
+def optimizer(
+    name: str,
+    parameters: Mapping[str, np.ndarray],
+    learning_rate: float,
+    *,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    nesterov: bool = False,
+    weight_decay: float = 0.0,
+    accumulation_steps: int = 1,
+) -> Optimizer:
+    """The optimizer of a run's settings: "sgd", "adam" or "adamw". Momentum concerns sgd alone."""
+    rules = {
+        "sgd": lambda: SGD(momentum, dampening, nesterov, weight_decay),
+        "adam": lambda: Adam(weight_decay=weight_decay),
+        "adamw": lambda: AdamW(weight_decay=weight_decay),
+    }
+    if name not in rules:
+        raise ValueError(f"optimizer {name!r} is not known; wanted one of {', '.join(rules)}")
+    return Optimizer(parameters, rules[name](), learning_rate, accumulation_steps)
