@@ -1,0 +1,46 @@
+"""What an operator is: one frozen dataclass with a forward and, directly below it, its backward.
+
+The fields are hyperparameters. Weights and running statistics live outside, in mappings that the caller holds, so one
+operator can be run twice, checked numerically, or drawn in a table without ever being trained.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, runtime_checkable
+
+Array = Any  # numpy.ndarray on the host; on a card the same interface from its array library
+
+
+@runtime_checkable
+class Operator(Protocol):
+    """A differentiable function of arrays.
+
+    Ownership. `forward` never writes to its inputs. `backward` may overwrite `dy` and whatever its own forward
+    allocated, since the tape sees to it that nobody else refers to them; never an input.
+
+    A larger operator that saves less is a second operator, with a test that both agree.
+    """
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights, in the layout this operator computes with."""
+
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of what forward updates in training and reads in evaluation (running statistics)."""
+
+    def forward(
+        self,
+        inputs: tuple[Array, ...],
+        parameters: Mapping[str, Array],
+        state: Mapping[str, Array],
+        rng: Any,
+        training: bool,
+    ) -> tuple[Array, tuple]:
+        """The output, and the smallest thing that makes backward exact."""
+
+    def backward(
+        self,
+        dy: Array,
+        saved: tuple,
+        parameters: Mapping[str, Array],
+        gradients: Mapping[str, Array],
+    ) -> tuple[Array | None, ...]:
+        """The gradient of every input (None where not wanted); adds those of the parameters with `+=`."""
