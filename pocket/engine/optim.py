@@ -12,7 +12,8 @@
                optimizer.zero_grad()
 
 2. `accumulation_steps=k`. THE OPTIMIZER divides. Call `step()` after every micro-batch; it updates at the k-th.
-   `zero_grad()` inside a group does nothing. `finish()` after the last micro-batch flushes a group of m < k, divided by m:
+   `zero_grad()` inside a group does nothing. `finish()` after the last micro-batch flushes a group of m < k, and
+   divides by m:
 
        for x, labels in batches:
            loss(x, labels).backward()            # not divided
