@@ -26,7 +26,7 @@ the sum of k means, so that a learning rate that was fine diverges. Both spellin
 sizes differ, scale each loss by its share of the group's samples, as `pocket.engine.train` does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Any, Protocol
@@ -251,7 +251,7 @@ def optimizer(
     accumulation_steps: int = 1,
 ) -> Optimizer:
     """The optimizer of a run's settings: "sgd", "adam" or "adamw". Momentum concerns sgd alone."""
-    rules = {
+    rules: dict[str, Callable[[], Rule]] = {
         "sgd": lambda: SGD(momentum, dampening, nesterov, weight_decay),
         "adam": lambda: Adam(weight_decay=weight_decay),
         "adamw": lambda: AdamW(weight_decay=weight_decay),
