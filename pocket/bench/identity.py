@@ -94,7 +94,7 @@ def _slug(settings: Mapping[str, Any]) -> str:
 
 def _data_slug(settings: Mapping[str, Any]) -> str:
     name = settings["dataset"].removeprefix("folder:").rstrip("/").rsplit("/", 1)[-1]
-    safe = re.sub(r"[^A-Za-z0-9_.+]", "_", name)[:40].strip(".") or "folder"
+    safe = re.sub(r"[^A-Za-z0-9_.+]|(?<=\.)\.", "_", name)[:40].strip("._+") or "folder"
     return safe if settings["resolution"] is None else f"{safe}-{settings['resolution']}px"
 
 

@@ -5,8 +5,16 @@ from collections.abc import Iterable
 
 
 def unknown(what: str, name: object, known: Iterable[str], where: str) -> str:
-    """One line, such as: unknown setting 'batchsize' in a.yaml, grid; nearest: 'batch_size'; known: ..."""
+    """One line, such as: unknown setting 'batchsize' in a.yaml: grid; nearest: 'batch_size'; known: ..."""
     names = list(known)
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
-    hint = f"nearest: {near[0]!r}; " if near else ""
+    near = nearest(str(name), names)
+    hint = f"nearest: {near!r}; " if near else ""
     return f"unknown {what} {name!r} in {where}; {hint}known: {', '.join(names)}"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant: begun alike (batch), by initials (lr), or spelt alike; else None."""
+    names = list(known)
+    begun = [other for other in names if other.startswith(name)] if len(name) > 2 else []
+    initials = [other for other in names if name == "".join(word[0] for word in other.split("_"))]
+    return next(iter([*begun, *initials, *difflib.get_close_matches(name, names, n=1, cutoff=0.5)]), None)

@@ -1,4 +1,4 @@
-"""What a setting may hold: each function makes a parser, which returns the value or raises ValueError(what was wanted)."""
+"""What a setting may hold: each function makes a parser that returns the value or raises ValueError(what is wanted)."""
 
 import math
 import re
