@@ -51,7 +51,7 @@ def test_suite_lays_its_base_over_and_replaces_grid_and_seeds(write):
     )
     assert [(s["epochs"], s["learning_rate"], s["batch_size"]) for s in runs(folder)] == [(1, 0.1, 8), (1, 0.1, 16)]
     assert [(s["epochs"], s["batch_size"], s["seed"]) for s in runs(folder, "cpu")] == [(3, 32, 5), (3, 32, 6)]
-    with pytest.raises(Mistake, match="no experiment .* takes part in suite gpu"):
+    with pytest.raises(Mistake, match=r"no experiment .* takes part in suite gpu"):
         spec.load(folder, "gpu", "cpu")
 
 
