@@ -2,11 +2,28 @@
 
 Importing the engine must not import Numba, so a kernel is translated when it is first called with a given dtype, and
 kept on disk. Kernels run without the interpreter lock: threads are ours, over images or blocks, never Numba's.
+
+Numba notices that a function's own file changed, not that a file it uses did. So the translations are kept in a folder
+named after the digest of all kernel sources.
 """
 
+import functools
+import hashlib
+import os
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+
+@functools.cache
+def folder() -> Path:
+    """Where translated kernels are kept: below NUMBA_CACHE_DIR, or beside the compiled Python files."""
+    here = Path(__file__).parent
+    digest = hashlib.sha256()
+    for source in sorted(here.glob("*.py")):
+        digest.update(source.read_bytes())
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or here / "__pycache__") / f"kernels-{digest.hexdigest()[:16]}"
 
 
 class Kernel:
@@ -20,22 +37,7 @@ class Kernel:
     def translated(self) -> Any:
         """The Numba dispatcher, made once. Kernels and intrinsics that the function names are replaced by theirs."""
         if self._translated is None:
-            import numba
-
-            function = self.plain
-            names = {
-                name: value.translated()
-                for name, value in function.__globals__.items()
-                if isinstance(value, Kernel | Late) and name in function.__code__.co_names
-            }
-            bound = types.FunctionType(
-                function.__code__, {**function.__globals__, **names}, function.__name__, function.__defaults__
-            )
-            bound.__module__, bound.__qualname__ = function.__module__, function.__qualname__
-            # contract: a*b+c may become one rounding. Nothing that would reorder sums or assume there is no nan.
-            self._translated = numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})(
-                bound
-            )
+            self._translated = _translate(self.plain)
         return self._translated
 
     def __call__(self, *arguments):
@@ -43,7 +45,7 @@ class Kernel:
 
 
 class Late:
-    """A name that Numba-compiled code uses and that only Numba can make; `make` is called when it is first needed."""
+    """A name in compiled code that only Numba can make; `make` is called when it is first needed."""
 
     def __init__(self, make: Callable[[], Any]):
         self._make, self._made = make, None
@@ -54,9 +56,25 @@ class Late:
         return self._made
 
 
-def compiled(function: Callable) -> Kernel:
-    """Decorator: the function runs as machine code. It names only arrays, numbers, NumPy and other kernels of its file.
+def _translate(function: Callable) -> Any:
+    import numba
 
-    Numba notices a changed file, not a changed file that another one uses: what a kernel calls stands beside it.
-    """
+    code = function.__code__
+    names = {
+        name: value.translated()
+        for name, value in function.__globals__.items()
+        if isinstance(value, Kernel | Late) and name in code.co_names
+    }
+    bound = types.FunctionType(code, {**function.__globals__, **names}, function.__name__, function.__defaults__)
+    bound.__module__, bound.__qualname__ = function.__module__, function.__qualname__
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder())
+    try:
+        # contract: a*b+c may become one rounding. Nothing that would reorder sums or assume there is no nan.
+        return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})(bound)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def compiled(function: Callable) -> Kernel:
+    """Decorator: the function runs as machine code. It names only arrays, numbers, NumPy and other kernels."""
     return Kernel(function)

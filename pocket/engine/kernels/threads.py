@@ -1,4 +1,4 @@
-"""Threads over images, rows or blocks. Inside a piece the arithmetic is single-threaded; the pieces run side by side."""
+"""Threads over images, rows or blocks. Arithmetic inside a piece is single-threaded; the pieces run side by side."""
 
 import os
 from collections.abc import Callable
