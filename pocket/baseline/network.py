@@ -1,0 +1,44 @@
+"""A run's network with its initial weights, and how a host batch becomes its input."""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from pocket.baseline.device import dtype, memory_format
+from pocket.baseline.models import model
+from pocket.contract import Job
+
+
+def initial_network(job: Job, device: torch.device) -> nn.Module:
+    """The model of `job.settings` holding copies of `job.weights`, on `device`. RuntimeError when they do not fit."""
+    settings = job.settings
+    network = model(settings["model"], job.input_shape, job.outputs, settings.get("width", 1.0))
+    network.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in job.weights.items()})
+    network = network.to(device, dtype(settings))
+    if len(job.input_shape) == 3:
+        network = network.to(memory_format=memory_format(settings))
+    return network
+
+
+class Input:
+    """Host arrays in, network inputs out: sent as they are, normalised where they arrive."""
+
+    def __init__(self, job: Job, device: torch.device) -> None:
+        self.device = device
+        self.dtype = dtype(job.settings)
+        self.format = memory_format(job.settings)
+        self.images = len(job.input_shape) == 3
+        shape = (1, -1, 1, 1) if self.images else (1, -1)
+        self.mean = torch.from_numpy(np.array(job.input_mean)).to(device, self.dtype).reshape(shape)
+        self.std = torch.from_numpy(np.array(job.input_std)).to(device, self.dtype).reshape(shape)
+
+    def send(self, x: np.ndarray) -> Tensor:
+        """A host array on the device, unchanged. A read-only array (of a mapped file) is copied first."""
+        return torch.from_numpy(x if x.flags.writeable else x.copy()).to(self.device)
+
+    def normalise(self, x: Tensor) -> Tensor:
+        """(pixels / 255 - mean) / std, uint8 N H W C -> N C H W; or (rows - mean) / std; never in uint8."""
+        if not self.images:
+            return x.to(self.dtype).sub(self.mean).div_(self.std)
+        x = x.permute(0, 3, 1, 2).to(self.dtype, memory_format=self.format)
+        return x.div_(255).sub_(self.mean).div_(self.std)
