@@ -1,0 +1,116 @@
+"""The answer to an experiment's question in a few sentences, every number of them computed from its records."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pocket.bench.collate import Row, rows, table, table_names
+from pocket.bench.contrast import HOW, Contrast, contrasts, things
+from pocket.bench.curve import AXES
+from pocket.bench.outcome import Outcome
+from pocket.bench.pairing import pairs
+from pocket.bench.quantity import QUANTITIES
+from pocket.bench.series import plots
+from pocket.bench.spec import Experiment
+from pocket.bench.telling import allocation_sentences, pair_sentences
+from pocket.bench.unit import quantity_text, setting_label, setting_words
+
+SENTENCES = 3
+SCORES = ("accuracy", "r2")
+
+
+def answer(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
+    """At most three sentences, the most telling first; one that says so where no run ended well."""
+    members = [found[run.id] for run in experiment.runs]
+    if not any(one.ok for one in members):
+        return ["No answer yet: none of its runs ended well."]
+    said = [
+        *pair_sentences(pairs(members)),
+        *allocation_sentences(members),
+        *_contrast_sentences(experiment, members),
+        *_memory_sentences(experiment, members),
+        *_sweep_sentences(experiment, found),
+    ]
+    return (said or _table_sentences(experiment, found))[:SENTENCES]
+
+
+def _contrast_sentences(experiment: Experiment, members: Sequence[Outcome]) -> list[str]:
+    """Where both trainers trained one thing; of many things a sweep tells more."""
+    if things(members, "train") != 1:
+        return []
+    names = [name for name in SCORES if name in table_names(experiment)[1]]
+    return [_contrast_text(one) for name in names for one in contrasts(members, name)]
+
+
+def _memory_sentences(experiment: Experiment, members: Sequence[Outcome]) -> list[str]:
+    if "live_peak_bytes" not in table_names(experiment)[1] or things(members, "memory") != 1:
+        return []
+    measured = [one for one in members if one.kind == "memory"]
+    found = rows(measured, ["trainer"], ["live_peak_bytes"])
+    peaks = {row.key["trainer"]: row.cells["live_peak_bytes"].estimate for row in found}
+    engine, torch = peaks.get("engine"), peaks.get("torch")
+    if engine is None or torch is None:
+        return []
+    ratio = quantity_text(engine.value / torch.value, "ratio")
+    sizes = [quantity_text(side.value, "bytes") for side in (engine, torch)]
+    return [f"Live peak: engine {sizes[0]}, PyTorch {sizes[1]}, {ratio}."]
+
+
+def _contrast_text(one: Contrast) -> str:
+    quantity = QUANTITIES[one.quantity]
+    engine, torch = (quantity_text(side.value, quantity.unit) for side in (one.engine, one.torch))
+    scale, unit = (100, " points") if quantity.unit == "fraction" else (1, "")
+    difference = f"{one.difference.value * scale:+.2f}{unit}"
+    low, high = one.difference.low, one.difference.high
+    if low is None or high is None:
+        interval = "one seed, so no interval"
+    else:
+        interval = f"90 % interval {low * scale:+.2f} to {high * scale:+.2f}, n = {one.difference.n} seeds"
+    label = quantity.label[0].upper() + quantity.label[1:]
+    return f"{label}: engine {engine}, PyTorch {torch}, difference {difference} ({interval})."
+
+
+def _sweep_sentences(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
+    """From the first to the last value along the x of each plot that sweeps a setting."""
+    said = []
+    for data in plots(experiment, found):
+        if data["x"]["name"] in (*AXES, *HOW) or data["y"]["name"] not in QUANTITIES:
+            continue
+        told = [text for series in data["series"] if (text := _sweep_text(series, data["y"]["unit"]))]
+        if told:
+            ends = _ends(data)
+            label = data["y"]["label"][0].upper() + data["y"]["label"][1:]
+            said.append(f"{label}, {setting_label(data['x']['name'])} {ends[0]} → {ends[1]}: {'; '.join(told)}.")
+    return said
+
+
+def _ends(data: Mapping[str, Any]) -> tuple[Any, Any]:
+    longest = max((series["x"] for series in data["series"]), key=len)
+    return longest[0], longest[-1]
+
+
+def _sweep_text(series: Mapping[str, Any], unit: str) -> str:
+    first, last = (series["y"][0], series["y"][-1]) if series["y"] else (None, None)
+    if len(series["y"]) < 2 or first is None or last is None:
+        return ""
+    change = f"×{last / first:.2f}" if unit != "fraction" and first > 0 else ""
+    if unit == "fraction":
+        change = f"{(last - first) * 100:+.1f} points"
+    return f"{series['name']} {quantity_text(first, unit)} → {quantity_text(last, unit)} ({change})"
+
+
+def _table_sentences(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
+    """The table's first quantity that has values, row by row."""
+    rows = table(experiment, found)
+    for name in table_names(experiment)[1]:
+        told = [text for row in rows if (text := _row_text(row, name))]
+        if told:
+            label = QUANTITIES[name].label
+            return [f"{label[0].upper()}{label[1:]}: {'; '.join(told[:6])}."]
+    return ["Its runs ended well and hold none of the numbers that its table shows."]
+
+
+def _row_text(row: Row, name: str) -> str:
+    estimate = row.cells[name].estimate
+    if estimate is None:
+        return ""
+    return f"{', '.join(setting_words(row.key)) or 'all runs'} {quantity_text(estimate.value, QUANTITIES[name].unit)}"
