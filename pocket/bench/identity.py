@@ -87,6 +87,8 @@ def _slug(settings: Mapping[str, Any]) -> str:
     if full["accumulation_steps"] > 1:
         parts[-1] += f"x{full['accumulation_steps']}"
     parts += [full["precision"]] if full["precision"] != "fp32" else []
+    parts += ["undivided"] if not full["divide_loss"] else []
+    parts += ["raised"] if "raised" in (full["malloc"], (full["opponent"] or {}).get("malloc")) else []
     parts += [full["device"]] if full["device"] != "cpu" else []
     parts += [f"s{full['seed']}"] if full["kind"] == "train" else []
     return "-".join(parts)

@@ -24,12 +24,13 @@ NUMBERS = (
 CURVES = ("loss_curve", "accuracy_curve", "memory_timeline")
 QUANTITIES = (*NUMBERS, *CURVES, "first_losses")
 AXES = ("update", "epoch", "seconds")  # what a curve may be drawn over
-_PLOT_KEYS = ("x", "y", "by", "kind")
+_PLOT_KEYS = ("x", "y", "by", "kind", "scale")
 _PLOT_KINDS = ("line", "bars")
+_SCALES = ("auto", "linear", "log")
 
 
 def validate_show(show: Any, where: str) -> dict[str, Any]:
-    """{"table": {"rows", "columns"}, "plots": [{"x", "y", "by" or null, "kind"}]}. Raises Mistake."""
+    """{"table": {"rows", "columns"}, "plots": [{"x", "y", "by", "kind", "scale"}]}. Raises Mistake."""
     _check_keys(show, ("table", "plots"), where)
     table = show.get("table") or {}
     _check_keys(table, ("rows", "columns"), f"{where}.table")
@@ -52,11 +53,13 @@ def _plot(plot: Any, where: str) -> dict[str, Any]:
         raise Mistake(f"{where} lacks {' and '.join(missing)}; wanted {{x: setting or axis, y: quantity}}")
     y = _one(plot["y"], "quantity", (*NUMBERS, *CURVES), f"{where}.y")
     axes = AXES if y in CURVES else SETTINGS
+    by = plot.get("by", "trainer")
     return {
         "x": _one(plot["x"], "axis" if y in CURVES else "setting", axes, f"{where}.x"),
         "y": y,
-        "by": None if plot.get("by") is None else _one(plot["by"], "setting", SETTINGS, f"{where}.by"),
+        "by": _names(by if isinstance(by, list) else [by], "setting", SETTINGS, f"{where}.by"),
         "kind": _one(plot.get("kind", "line"), "kind", _PLOT_KINDS, f"{where}.kind"),
+        "scale": _one(plot.get("scale", "auto"), "scale", _SCALES, f"{where}.scale"),
     }
 
 

@@ -9,8 +9,7 @@ Parse = Callable[[Any], Any]
 
 _NUMBER = re.compile(r"[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?")
 _LEADING_ZERO = re.compile(r"[-+]?0\d")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMG])i?B")
-_POWERS = {"K": 1, "M": 2, "G": 3}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B")
 
 
 def whole(least: int) -> Parse:
@@ -81,17 +80,17 @@ def dataset(*known: str) -> Parse:
 
 
 def size_bytes(text: Any) -> int:
-    """Bytes of "8GB" or "512 MiB": K, M and G are powers of 1024, as on the card's box (8 GB hold 8,192 MiB)."""
+    """Bytes of "8GB" (powers of 1000) or "512 MiB" (powers of 1024)."""
     match = _SIZE.fullmatch(text) if isinstance(text, str) else None
     if not match or not float(match[1]):
-        raise ValueError('a size such as "8GB" or "512MB"')
-    return int(float(match[1]) * 1024 ** _POWERS[match[2]])
+        raise ValueError('a size such as "8GB" (powers of 1000) or "512MiB" (powers of 1024)')
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** (" KMGT".index(match[2])))
 
 
 def size(value: Any) -> str:
-    """A size as text, without blanks and in one spelling."""
+    """A size as text, without blanks."""
     size_bytes(value)
-    return re.sub(r"\s|i", "", value)
+    return value.replace(" ", "")
 
 
 def mapping(value: Any) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from pocket.mistake import Mistake
         ("weight_decay", -0.0, 0.0),
         ("resolution", None, None),
         ("augmentation", ["flip", "crop"], ["crop", "flip"]),
-        ("memory_budget", "8 GiB", "8GB"),
+        ("memory_budget", "8 GiB", "8GiB"),
         ("dataset", "folder:/my pictures/é", "folder:/my pictures/é"),
         ("nesterov", True, True),
     ],
@@ -92,6 +92,6 @@ def test_complete_fills_in_every_setting_and_keeps_what_is_given():
     assert full["learning_rate"] == 0.01
 
 
-@pytest.mark.parametrize(("text", "size"), [("8GB", 8 * 2**30), ("512 MiB", 2**29), ("1.5KB", 1536)])
-def test_sizes_are_powers_of_1024(text, size):
+@pytest.mark.parametrize(("text", "size"), [("8GB", 8 * 10**9), ("512 MiB", 2**29), ("1.5KiB", 1536)])
+def test_sizes_are_powers_of_1000_or_of_1024(text, size):
     assert size_bytes(text) == size

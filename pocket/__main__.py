@@ -1,0 +1,5 @@
+"""`python -m pocket …`."""
+
+from pocket.cli import main
+
+raise SystemExit(main())

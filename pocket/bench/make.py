@@ -1,0 +1,39 @@
+"""`pocket bench make`: the one command that brings the report up to date, also after a kill in the middle."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from pocket.bench import instance
+from pocket.bench.spec import Plan
+from pocket.bench.status import failures
+from pocket.mistake import Mistake
+
+
+def make(plan: Plan, experiments: Path, results: Path) -> int:
+    """Run Snakemake up to results/report.html; 0, or 1 when a job failed or a record says error.
+
+    Only with the folder's lock in hand is Snakemake's stale lock removed: a living instance is refused (Mistake).
+    """
+    if not Path("Snakefile").is_file():
+        raise Mistake(f"no Snakefile in {Path.cwd()}; run this in the project's folder")
+    lock = instance.hold(results)
+    target = str(results / "report.html")
+    config = [f"suite={plan.suite}", f"device={plan.device}", f"experiments={experiments}", f"results={results}"]
+    environment = {**os.environ, instance.HELD: str(results.resolve())}
+    command = [sys.executable, "-m", "snakemake"]
+    if Path(".snakemake/locks").is_dir() and any(Path(".snakemake/locks").iterdir()):
+        _run([*command, "--unlock", target, "--config", *config], environment, lock)
+    status = _run([*command, "--cores", "1", "--rerun-incomplete", target, "--config", *config], environment, lock)
+    return 1 if status or failures(plan, results) else 0
+
+
+def _run(command: list[str], environment: dict[str, str], lock: int) -> int:
+    # Snakemake keeps the lock if this process is killed, and its own children do not inherit it.
+    process = subprocess.Popen(command, env=environment, pass_fds=[lock])
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            continue  # the terminal told Snakemake too, which ends its jobs first

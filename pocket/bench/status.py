@@ -1,0 +1,53 @@
+"""Where a plan stands: runs by status, which are stale or missing; and the removal of records that shall be redone."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pocket.bench import record as records
+from pocket.bench.outcome import Outcome, count, outcomes
+from pocket.bench.spec import Plan
+from pocket.mistake import Mistake
+
+_RETRIED = ("error", "timeout", "killed", "invalid")
+
+
+def failures(plan: Plan, results: Path) -> list[str]:
+    """One line for each run of the plan whose record says error or cannot be read."""
+    found = outcomes(plan.runs, results)
+    return [f"{name}: {one.reason}" for name, one in found.items() if one.status in ("error", "invalid")]
+
+
+def describe(plan: Plan, results: Path, every_run: bool = False) -> str:
+    """Counts by status, then a line for each run that is not ok (`every_run`: for each run)."""
+    found = outcomes(plan.runs, results)
+    counts = ", ".join(f"{number} {status}" for status, number in count(found.values()).items())
+    lines = [f"Suite {plan.suite} on {plan.device}: {len(found)} runs: {counts}; {_stale(found)} stale"]
+    for name, one in found.items():
+        if every_run or one.status not in ("ok", "missing") or one.stale:
+            stale = " (stale)" if one.stale else ""
+            lines.append(f"  {one.status:12s} {name}{stale}  {one.reason}".rstrip())
+    return "\n".join(lines)
+
+
+def retry(plan: Plan, results: Path) -> list[str]:
+    """Remove the plan's records that say error, timeout or killed, or cannot be read. Returns the run ids."""
+    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.status in _RETRIED], results)
+
+
+def refresh(plan: Plan, results: Path) -> list[str]:
+    """Remove the plan's records that were made by code that has changed since. Returns the run ids."""
+    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.stale], results)
+
+
+def _stale(found: Mapping[str, Outcome]) -> int:
+    return sum(one.stale for one in found.values())
+
+
+def _remove(names: list[str], results: Path) -> list[str]:
+    for name in names:
+        path = records.path_of(name, results)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise Mistake(f"cannot remove {path}: {error.strerror}") from None
+    return names
