@@ -226,7 +226,7 @@ class Pool:
                 self._account(-size, category)
 
     def assign(self, array: np.ndarray, category: str) -> None:
-        """Accounts the storage under `array` to another category; arrays from elsewhere are left alone."""
+        """Accounts temporary storage under `array` to another category; any other storage is left where it is."""
         block = owner(array)
         if block is None or block.pool is not self:
             return
@@ -234,9 +234,10 @@ class Pool:
             self._drain()
             if block.arena is self._arena:
                 size, before = self._held[block.key]
-                self._held[block.key] = size, category
-                self._categories[before] -= size
-                self._categories[category] += size
+                if before == "temporary":
+                    self._held[block.key] = size, category
+                    self._categories[before] -= size
+                    self._categories[category] += size
 
     @property
     def live_bytes(self) -> int:

@@ -1,0 +1,38 @@
+"""All kernels for NumPy arrays, under the names that the kernels of every array library have."""
+
+import numpy as np
+
+from pocket.engine import memory
+from pocket.engine.kernels.cpu_convolution import convolve, convolve_gradient
+from pocket.engine.kernels.cpu_normalise import gradient_sums, input_gradient, moments, scale_shift
+from pocket.engine.kernels.cpu_patch import output_size, patch_convolution, patch_convolution_gradient
+from pocket.engine.kernels.cpu_pool import average_pool, average_pool_gradient, max_pool, max_pool_gradient
+from pocket.engine.kernels.cpu_product import add_product, product
+
+__all__ = [
+    "add_product",
+    "average_pool",
+    "average_pool_gradient",
+    "contiguous",
+    "convolve",
+    "convolve_gradient",
+    "gradient_sums",
+    "input_gradient",
+    "max_pool",
+    "max_pool_gradient",
+    "moments",
+    "output_size",
+    "patch_convolution",
+    "patch_convolution_gradient",
+    "product",
+    "scale_shift",
+]
+
+
+def contiguous(x: np.ndarray) -> np.ndarray:
+    """x itself where its values lie one after the other, else a copy from the pool."""
+    if x.flags.c_contiguous:
+        return x
+    copy = memory.empty(x.shape, x.dtype)
+    np.copyto(copy, x)
+    return copy

@@ -1,0 +1,112 @@
+"""Convolution, twice: by patch matrices, which anyone can follow, and by register tiles, which is fast. They agree."""
+
+from dataclasses import dataclass
+
+from pocket.engine.kernels import of
+
+Pair = int | tuple[int, int]
+
+
+def pair(value: Pair) -> tuple[int, int]:
+    """(value, value), or the pair itself."""
+    return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
+
+
+def _shapes(operator, groups: int) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {
+        "weight": (*pair(operator.kernel), operator.inputs // groups, operator.outputs)
+    }
+    return {**shapes, "bias": (operator.outputs,)} if operator.bias else shapes
+
+
+def _check(operator, x) -> None:
+    (kernel_h, kernel_w), (pad_h, pad_w) = pair(operator.kernel), pair(operator.padding)
+    H, W, C = x.shape[1:]
+    if operator.inputs != C or H + 2 * pad_h < kernel_h or W + 2 * pad_w < kernel_w:
+        raise ValueError(
+            f"{type(operator).__name__} got images (N, H, W, C) = {x.shape}; wanted {operator.inputs} channels and at "
+            f"least {kernel_h} x {kernel_w} pixels with padding {pad_h}, {pad_w}; change the layer or the resolution"
+        )
+
+
+@dataclass(frozen=True)
+class Conv2d:
+    """y[n,i,j,o] = b[o] + sum over u, v, c of x[n, i s + u - p, j s + v - p, c] W[u, v, c, o]: cross-correlation.
+
+    x (N, H, W, inputs) -> y (N, Ho, Wo, outputs), Ho = floor((H + 2 p - kernel) / stride) + 1.
+    weight (kernel, kernel, inputs / groups, outputs): group g of the outputs sees group g of the inputs.
+    dW[u,v,c,o] += sum x dy, dx is dy spread over its windows, rows that the stride cut off get 0. Saves x.
+    A strip's patch matrix and one BLAS product at a time (im2col: Chellapilla, Puri, Simard 2006).
+    """
+
+    inputs: int
+    outputs: int
+    kernel: Pair
+    stride: Pair = 1
+    padding: Pair = 0
+    bias: bool = True
+    groups: int = 1
+    input_gradient: bool = True
+
+    def __post_init__(self):
+        if self.inputs % self.groups or self.outputs % self.groups:
+            raise ValueError(
+                f"Conv2d {self.inputs} -> {self.outputs} channels; wanted multiples of groups {self.groups}"
+            )
+
+    def parameter_shapes(self):
+        return _shapes(self, self.groups)
+
+    def state_shapes(self):
+        return {}
+
+    def forward(self, inputs, parameters, state, rng, training):
+        (x,) = inputs
+        _check(self, x)
+        bias = parameters["bias"] if self.bias else None
+        return of(x).patch_convolution(x, parameters["weight"], bias, pair(self.stride), pair(self.padding)), (x,)
+
+    def backward(self, dy, saved, parameters, gradients):
+        (x,) = saved
+        w, dw = parameters["weight"], gradients["weight"]
+        if self.bias:
+            gradients["bias"] += dy.sum((0, 1, 2))
+        dy = of(dy).contiguous(dy)
+        stride, padding = pair(self.stride), pair(self.padding)
+        return (of(x).patch_convolution_gradient(x, dy, w, stride, padding, dw, self.input_gradient),)
+
+
+@dataclass(frozen=True)
+class TiledConv2d:
+    """Conv2d with one group, on register tiles: no patch matrix, and the input gradient as one more convolution.
+
+    Shapes, formula and what is saved are Conv2d's.
+    """
+
+    inputs: int
+    outputs: int
+    kernel: Pair
+    stride: Pair = 1
+    padding: Pair = 0
+    bias: bool = True
+    input_gradient: bool = True
+
+    def parameter_shapes(self):
+        return _shapes(self, 1)
+
+    def state_shapes(self):
+        return {}
+
+    def forward(self, inputs, parameters, state, rng, training):
+        x = of(inputs[0]).contiguous(inputs[0])
+        _check(self, x)
+        w = of(x).contiguous(parameters["weight"])
+        bias = parameters["bias"] if self.bias else None
+        return of(x).convolve(x, w, bias, pair(self.stride), pair(self.padding)), (x,)
+
+    def backward(self, dy, saved, parameters, gradients):
+        (x,) = saved
+        w, dy = of(x).contiguous(parameters["weight"]), of(x).contiguous(dy)
+        dw, db = gradients["weight"], gradients["bias"] if self.bias else None
+        stride, padding = pair(self.stride), pair(self.padding)
+        return (of(x).convolve_gradient(x, dy, w, stride, padding, dw, db, self.input_gradient),)
