@@ -33,6 +33,8 @@ def configure(config: Mapping[str, Any]) -> Configuration:
     suite, device = choose(str(config.get("suite", "auto")), str(config.get("device", "auto")), here=True)
     experiments, results = Path(config.get("experiments", "experiments")), Path(config.get("results", "results"))
     plan = load(experiments, suite, device)
+    if set("{}") & set(str(results)):
+        raise Mistake(f"results={results}: braces stand for wildcards in a workflow; choose a folder without them")
     _check_writable(results)
     return Configuration(plan, experiments, results)
 

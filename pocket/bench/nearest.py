@@ -13,8 +13,10 @@ def unknown(what: str, name: object, known: Iterable[str], where: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that was probably meant: begun alike (batch), by initials (lr), or spelt alike; else None."""
+    """The known name that was probably meant: begun alike (batch), spelt alike, or by its initials (lr); else None."""
     names = list(known)
     begun = [other for other in names if other.startswith(name)] if len(name) > 2 else []
-    initials = [other for other in names if name == "".join(word[0] for word in other.split("_"))]
-    return next(iter([*begun, *initials, *difflib.get_close_matches(name, names, n=1, cutoff=0.5)]), None)
+    initials = {"".join(word[0] for word in other.split("_")): other for other in names if "_" in other}
+    short = [initials[near] for near in difflib.get_close_matches(name, initials, n=1, cutoff=0.75)]
+    exact = short if name in initials else []
+    return next(iter([*exact, *begun, *difflib.get_close_matches(name, names, n=1, cutoff=0.5), *short]), None)
