@@ -89,6 +89,11 @@ def check(record: Mapping[str, Any]) -> None:
         raise BrokenRecord(f"{where} does not fit {SCHEMA_FILE.name}: {problem.message[:200]}")
 
 
+def load_schema() -> None:
+    """Do now what the first check would do: a supervisor has time for it while its worker starts."""
+    _validator()
+
+
 @functools.cache
 def _validator() -> Any:
     import jsonschema  # 0.1 s: only when a record is checked

@@ -1,0 +1,42 @@
+"""How a run ended, as a status of its record and one line of reason."""
+
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+
+class Ending(NamedTuple):
+    status: str
+    reason: str | None
+    detail: str | None
+
+
+def of_worker(exit_status: int, result: Mapping[str, Any] | None, printed: str | None, kernel_kills: int) -> Ending:
+    """The ending that nobody here brought about.
+
+    exit_status: negative for a signal. result: the worker's last message, None when it ended without one. kernel_kills:
+    how many processes the kernel killed for memory during the run.
+    """
+    if result is not None and result["status"] != "stopped":
+        return Ending(result["status"], result["reason"], result["detail"])
+    if result is not None:
+        return Ending("killed", f"SIGTERM came from outside: {result['reason']}", None)
+    if exit_status in (-signal.SIGKILL, 128 + signal.SIGKILL):
+        known = "the kernel killed a process for memory during the run"
+        guess = "most likely for want of host memory, which cannot be told from a kill by hand"
+        return Ending("oom_host", f"killed from outside by SIGKILL: {known if kernel_kills else guess}", printed)
+    if exit_status < 0:
+        return Ending("error", f"the worker was ended by {signal.Signals(-exit_status).name}", printed)
+    return Ending("error", f"the worker ended with status {exit_status} and without a result", printed)
+
+
+def kernel_kills() -> int:
+    """Processes that the kernel has killed for memory since it started, in every container of this machine."""
+    try:
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return 0

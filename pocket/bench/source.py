@@ -1,0 +1,75 @@
+"""Which code a run used: a digest of its trainer, the data's code, the contract and what measured it."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+PACKAGE = Path(__file__).parents[1]
+TRAINER_FOLDERS = {"engine": "engine", "torch": "baseline"}
+# What decides a number of a run. How runs are planned, recorded or shown is no part of it.
+MEASURING = (
+    *(
+        "run",
+        "setup",
+        "drive",
+        "stopwatch",
+        "score",
+        "timed",
+        "live",
+        "allocation",
+        "turns",
+        "conductor",
+        "aside",
+        "trainers",
+    ),
+    *("supervise", "worker", "watch", "allocator", "resident", "progress"),
+)
+CODE = (".py", ".cu", ".cuh")
+
+
+def digest(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """`{"digest", "parts"}` of the code that a run of these settings uses, as its files stand now.
+
+    `parts` has `data`, `contract`, `measuring`, and `trainer <name>` for each trainer. SHA-256 over names and contents.
+    """
+    parts = {
+        "contract": _of_files((PACKAGE / "contract.py",)),
+        "data": _of_folder("data"),
+        "measuring": _of_files(_measuring()),
+    }
+    for name in sorted(_trainers(settings)):
+        parts[f"trainer {name}"] = _of_folder(TRAINER_FOLDERS[name]) if name in TRAINER_FOLDERS else "none"
+    whole = json.dumps(parts, sort_keys=True).encode("ascii")
+    return {"digest": hashlib.sha256(whole).hexdigest(), "parts": parts}
+
+
+def is_stale(record: Mapping[str, Any]) -> bool:
+    """Whether the code that made this record has changed since."""
+    return record["code"]["digest"] != digest(record["settings"])["digest"]
+
+
+def _trainers(settings: Mapping[str, Any]) -> set[str]:
+    opponent = settings.get("opponent") or {}
+    return {settings["trainer"], opponent.get("trainer", settings["trainer"])}
+
+
+def _measuring() -> tuple[Path, ...]:
+    folder = PACKAGE / "bench"
+    return (*sorted(folder.glob("probe_*.py")), *(folder / f"{name}.py" for name in MEASURING))
+
+
+@functools.cache
+def _of_folder(name: str) -> str:
+    return _of_files(sorted(path for path in (PACKAGE / name).rglob("*") if path.suffix in CODE))
+
+
+def _of_files(paths: Iterable[Path]) -> str:
+    found = hashlib.sha256()
+    for path in paths:
+        content = path.read_bytes()
+        found.update(f"{path.relative_to(PACKAGE).as_posix()} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
