@@ -12,11 +12,13 @@ class Ending(NamedTuple):
     detail: str | None
 
 
-def of_worker(exit_status: int, result: Mapping[str, Any] | None, printed: str | None, kernel_kills: int) -> Ending:
+def of_worker(
+    exit_status: int, result: Mapping[str, Any] | None, printed: str | None, updates: int, kernel_kills: int
+) -> Ending:
     """The ending that nobody here brought about.
 
-    exit_status: negative for a signal. result: the worker's last message, None when it ended without one. kernel_kills:
-    how many processes the kernel killed for memory during the run.
+    exit_status: negative for a signal. result: the worker's last message, None when it ended without one. updates: how
+    many it had done. kernel_kills: how many processes the kernel killed for memory during the run.
     """
     if result is not None and result["status"] != "stopped":
         return Ending(result["status"], result["reason"], result["detail"])
@@ -25,9 +27,15 @@ def of_worker(exit_status: int, result: Mapping[str, Any] | None, printed: str |
     if exit_status in (-signal.SIGKILL, 128 + signal.SIGKILL):
         known = "the kernel killed a process for memory during the run"
         guess = "most likely for want of host memory, which cannot be told from a kill by hand"
-        return Ending("oom_host", f"killed from outside by SIGKILL: {known if kernel_kills else guess}", printed)
+        return Ending(
+            "oom_host",
+            f"killed from outside by SIGKILL after {updates} updates: {known if kernel_kills else guess}",
+            printed,
+        )
     if exit_status < 0:
-        return Ending("error", f"the worker was ended by {signal.Signals(-exit_status).name}", printed)
+        return Ending(
+            "error", f"the worker was ended by {signal.Signals(-exit_status).name} after {updates} updates", printed
+        )
     return Ending("error", f"the worker ended with status {exit_status} and without a result", printed)
 
 

@@ -27,7 +27,16 @@ class Shortage(NamedTuple):
         return f"out of memory at update {update}: asked for {asked} bytes while {live} were live"
 
 
-_UNITS = {"": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_UNITS = {
+    "": 1,
+    "bytes": 1,
+    "KiB": 1 << 10,
+    "MiB": 1 << 20,
+    "GiB": 1 << 30,
+    "TiB": 1 << 40,
+    "PiB": 1 << 50,
+    "EiB": 1 << 60,
+}
 
 
 def told(problem: BaseException, live_bytes: int | None = None) -> Shortage | None:
@@ -48,7 +57,7 @@ def told(problem: BaseException, live_bytes: int | None = None) -> Shortage | No
 
 def _asked(text: str) -> int | None:
     found = re.search(
-        r"[Tt]ried to allocate ([\d.]+) (bytes|[KMGT]iB)|[Uu]nable to allocate ([\d.]+) ([KMGT]iB|bytes)", text
+        r"[Tt]ried to allocate ([\d.]+) (bytes|[KMGTPE]iB)|[Uu]nable to allocate ([\d.]+) ([KMGTPE]iB|bytes)", text
     )
     if not found:
         return None

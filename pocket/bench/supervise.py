@@ -17,8 +17,8 @@ from pocket.bench import record as records
 from pocket.bench.conductor import Conductor
 from pocket.bench.ending import Ending, kernel_kills, of_worker
 from pocket.bench.guarded import guarded
-from pocket.bench.lock import DeviceLock
 from pocket.bench.identity import Run, sides
+from pocket.bench.lock import DeviceLock
 from pocket.bench.watch import Signalled, Watch
 from pocket.bench.worker import COMMAND, Worker, environment
 
@@ -39,7 +39,7 @@ def supervise(
     if refused is None:
         inputs.check(run.settings, results)
     with Signalled().noting() as signalled:
-        watch = Watch(run.settings["time_limit_seconds"], signalled, process.ancestor("snakemake"))
+        watch = Watch(sides(run.settings)[0]["time_limit_seconds"], signalled, process.ancestor("snakemake"))
         supervision = Supervision(run, Path(results), command, run_since, watch)
         return supervision.finish(Ending("unsupported", refused, None)) if refused else supervision.work()
 
@@ -54,7 +54,7 @@ class Supervision:
         self.token = secrets.token_hex(8)
         self.waited = 0.0
         self.blocks: list[dict[str, Any]] = []
-        self.machine = machine.machine(run.settings["device"], run.settings.get("threads"), dict(os.environ))
+        self.machine = machine.machine(self.sides["a"]["device"], self.sides["a"]["threads"], dict(os.environ))
 
     def work(self) -> dict[str, Any]:
         """Take the device, run, and write the record."""
@@ -74,31 +74,39 @@ class Supervision:
             lock.release()
 
     def _with_device(self, lock: DeviceLock) -> dict[str, Any]:
-        kills, strangers = kernel_kills(), process.children()
+        strangers, workers = process.children(), dict[str, Worker]()
         process.adopt_orphans()
-        self.watch.start()
-        workers = {name: self._worker(side) for name, side in self.sides.items()}
         try:
             with guarded(self.token, lock) as guard:
-                interruption, first = self._until_over(workers)
-                below.end_all(workers.values(), self.token, strangers | {guard})
-                statuses = {name: worker.close() for name, worker in workers.items()}
-                process.reap(strangers | {guard})
+                strangers.add(guard)
+                try:
+                    end = self._run(workers, strangers)
+                finally:
+                    below.end_all(workers.values(), self.token, strangers)
+                    process.reap(strangers)
         finally:
             process.adopt_orphans(False)
-        if interruption:
-            end = Ending(*interruption, None)
-        else:
-            culprit = workers[first]
-            end = of_worker(statuses[first], culprit.result, culprit.printed, kernel_kills() - kills)
-            if len(workers) > 1 and end.reason:
-                end = end._replace(reason=f"side {first}: {end.reason}")
         return self.finish(end, {name: worker.result for name, worker in workers.items()})
+
+    def _run(self, workers: dict[str, Worker], strangers: set[int]) -> Ending:
+        """Start the workers, wait for their end, and tell what it was."""
+        kills = kernel_kills()
+        self.watch.start()
+        for name, side in self.sides.items():
+            workers[name] = self._worker(side)
+        interruption, first = self._until_over(workers)
+        below.end_all(workers.values(), self.token, strangers)
+        statuses = {name: worker.close() for name, worker in workers.items()}
+        if interruption:
+            return Ending(*interruption, None)
+        culprit = workers[first]
+        end = of_worker(statuses[first], culprit.result, culprit.printed, culprit.updates, kernel_kills() - kills)
+        return end._replace(reason=f"side {first}: {end.reason}") if len(workers) > 1 and end.reason else end
 
     def _until_over(self, workers: dict[str, Worker]) -> tuple[tuple[str, str] | None, str]:
         """What interrupted the run, if anything, and the side that decides how it ended."""
         self._gather()
-        heard = Conductor(workers, self.run.settings, self.blocks).hear if len(workers) > 1 else _nothing
+        heard = Conductor(workers, self.sides["a"], self.blocks).hear if len(workers) > 1 else _nothing
         interruption, first = self.watch.until_over(workers, heard)
         if interruption and not self.watch.workflow_ended:
             below.ask_to_end(workers.values())

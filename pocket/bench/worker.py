@@ -6,16 +6,18 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pocket.bench import allocator
-from pocket.bench.process import TOKEN
+from pocket.bench.process import TOKEN, look
 from pocket.bench.progress import Progress, new_page
 
 COMMAND = (sys.executable, "-m", "pocket.bench.run")
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 TAIL_BYTES = 8000
+STOP_SECONDS = 1.0
 
 
 def environment(settings: Mapping[str, Any], token: str, inherited: Mapping[str, str]) -> dict[str, str]:
@@ -100,10 +102,18 @@ class Worker:
         """The end of what it printed."""
         return self._tail.decode(errors="replace").strip()[-4000:] or None
 
+    @property
+    def updates(self) -> int:
+        """How many it has done, known even when it was killed."""
+        return self.progress.read()[1]
+
     def pause(self) -> None:
-        """Stop all its threads, so that they take nothing from the other side."""
+        """Stop all its threads, so that they take nothing from the other side; returns when they have stopped."""
         self._signal(signal.SIGSTOP)
         self._waiting = True
+        end = time.monotonic() + STOP_SECONDS
+        while (line := look(self.pid)) and line.state not in "TtZX" and time.monotonic() < end:
+            time.sleep(0.0002)
 
     def go_on(self) -> None:
         """After `pause`."""
