@@ -3,13 +3,16 @@
 import numpy as np
 
 from pocket.engine import memory
-from pocket.engine.kernels.cpu_convolution import convolve, convolve_gradient
+from pocket.engine.kernels.cpu_convolution import GradientOfNormalised, Normalised, convolve, convolve_gradient
 from pocket.engine.kernels.cpu_normalise import gradient_sums, input_gradient, moments, scale_shift
+from pocket.engine.kernels.cpu_normalised_pool import normalised_pool, normalised_pool_sums
 from pocket.engine.kernels.cpu_patch import output_size, patch_convolution, patch_convolution_gradient
 from pocket.engine.kernels.cpu_pool import average_pool, average_pool_gradient, max_pool, max_pool_gradient
 from pocket.engine.kernels.cpu_product import add_product, product
 
 __all__ = [
+    "GradientOfNormalised",
+    "Normalised",
     "add_product",
     "average_pool",
     "average_pool_gradient",
@@ -21,6 +24,8 @@ __all__ = [
     "max_pool",
     "max_pool_gradient",
     "moments",
+    "normalised_pool",
+    "normalised_pool_sums",
     "output_size",
     "patch_convolution",
     "patch_convolution_gradient",

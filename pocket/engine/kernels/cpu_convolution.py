@@ -1,50 +1,120 @@
 """Convolution by walking register tiles over one padded image at a time; see cpu_tile and cpu_geometry."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import threads
 from pocket.engine.kernels.compile import compiled
 from pocket.engine.kernels.cpu_geometry import geometry_of, padded_channels
+from pocket.engine.kernels.cpu_normalise import (
+    gradient_sums_of_rows,
+    input_gradient_of_rows,
+    merge_moments,
+    moments_of_rows,
+    room_for_moments,
+    scale_shift_rows,
+)
+from pocket.engine.kernels.cpu_normalised_pool import unpool_into
 from pocket.engine.kernels.cpu_tile import BLOCK_BYTES, TILE, block, tile_of_pixels, tile_of_weights
 
 PIXELS_AT_ONCE = 256  # of dy, read once for each kernel place: a strip that stays in the first cache
 
 
-def convolve(x, w, bias, stride, padding) -> np.ndarray:
-    """y (N, Ho, Wo, Co) of x (N, H, W, C) and w (kernel_h, kernel_w, C, Co)."""
+class Normalised(NamedTuple):
+    """relu(x scale + shift), made image by image where a convolution reads it, and never whole."""
+
+    x: np.ndarray
+    scale: np.ndarray
+    shift: np.ndarray
+
+
+class GradientOfNormalised(NamedTuple):
+    """scale dz - slope x - offset, dz being `dy` where x scale + shift > 0: made where a convolution reads it.
+
+    `pooled`: dy is the gradient of 2x2 maxima, and dz is dy at the first maximum of each window, 0 elsewhere.
+    """
+
+    dy: np.ndarray
+    normalised: Normalised
+    slope: np.ndarray
+    offset: np.ndarray
+    pooled: bool
+
+
+def convolve(x, w, bias, stride, padding, residual=None, moments: bool = False):
+    """y (N, Ho, Wo, Co) of x (N, H, W, C), an array or Normalised, and w (kernel_h, kernel_w, C, Co); + residual.
+
+    With `moments` also mean and biased variance of y by channel, taken while each row of y is still in the cache.
+    """
+    x, scale, shift, normalised = _source(x)
     g = geometry_of(x, w, stride, padding)
     y = memory.empty((len(x), *g.output), x.dtype)
     packed, start = g.pack(w), padded_bias(bias, g)
     padded, spill = g.room(threads.count(), g.padded), spill_room(x.dtype)
+    sums, pilots = room_for_moments(g.outputs, x.dtype)
+    add = y if residual is None else residual
 
     def share(i, j, t):
-        convolve_images(x[i:j], g.forward_walk, g.padding, g.padded, packed, start, padded[t], spill[t], y[i:j])
+        convolve_images(
+            x[i:j], scale, shift, normalised, g.forward_walk, g.padding, g.padded, packed, start, padded[t], spill[t],
+            add[i:j], residual is not None, pilots[t], sums[t], moments, y[i:j],
+        )  # fmt: skip
 
     threads.over(len(x), share)
-    return y
+    return (y, *merge_moments(sums, pilots)) if moments else y
 
 
-def convolve_gradient(x, dy, w, stride, padding, dw, db, want_dx: bool):
-    """Adds to dw and db (unless None); returns dx (N, H, W, C) or None."""
+def convolve_gradient(x, dy, w, stride, padding, dw, db, want_dx: bool, mean=None):
+    """Adds to dw and db (unless None); returns dx (N, H, W, C) or None.
+
+    x is an array or Normalised, dy an array or GradientOfNormalised. For Normalised x, dx is the gradient of what was
+    read, and with `mean` the sums of gradient_sums are made on the way: returns dx, sum dz, sum dz (x - mean).
+    """
+    x, scale, shift, normalised = _source(x)
+    dy, y, dy_scale, dy_shift, slope, offset, kind = _gradient_source(dy)
     g = geometry_of(x, w, stride, padding)
-    T = threads.count()
+    T, C = threads.count(), g.image[2]
     dx = memory.empty(x.shape if want_dx else (0, *x.shape[1:]), x.dtype)
     packed = g.pack_backward(w) if want_dx else memory.empty(0, x.dtype)
     padded, padded_dy, spill = g.room(T, g.padded), g.room(T, g.padded_dy), spill_room(x.dtype)
-    dw_parts, start = weight_room(g), memory.zeros(padded_channels(g.image[2], x.dtype), x.dtype)
+    dw_parts, start = weight_room(g), memory.zeros(padded_channels(C, x.dtype), x.dtype)
+    sums, room = memory.zeros((T, 2, C), np.float64), memory.empty((T, 2, C), x.dtype)
+    middle = memory.empty(0, x.dtype) if mean is None else mean
 
     def share(i, j, t):
         gradient_images(
-            x[i:j], dy[i:j], numbers_of(g), g.padded, g.padded_dy, g.backward_walk, packed, start,
-            padded[t], padded_dy[t], spill[t], dw_parts[t], dx[i:j],
+            x[i:j], scale, shift, normalised, dy[i:j], y[i:j], dy_scale, dy_shift, slope, offset, kind,
+            numbers_of(g), g.padded, g.padded_dy, g.backward_walk, packed, start,
+            padded[t], padded_dy[t], spill[t], dw_parts[t], dx[i : j if want_dx else i], middle, room[t], sums[t],
         )  # fmt: skip
 
     threads.over(len(x), share)
     add_weight_parts(dw_parts, dw)
     if db is not None:
         add_channel_sums(dy.reshape(-1, dy.shape[-1]), db)
+    if mean is not None:
+        return dx, sums[:, 0].sum(0), sums[:, 1].sum(0)
     return dx if want_dx else None
+
+
+COPY, NORMALISED, POOLED = 0, 1, 2  # how a kernel makes the output gradient it reads
+
+
+def _source(x):
+    if isinstance(x, Normalised):
+        return *x, True
+    none = memory.empty(0, x.dtype)
+    return x, none, none, False
+
+
+def _gradient_source(dy):
+    if isinstance(dy, GradientOfNormalised):
+        y, scale, shift = dy.normalised
+        return dy.dy, y, scale, shift, dy.slope, dy.offset, POOLED if dy.pooled else NORMALISED
+    none = memory.empty(0, dy.dtype)
+    return dy, dy, none, none, none, none, COPY
 
 
 def numbers_of(g) -> tuple:
@@ -121,7 +191,7 @@ def copy_into(image, padded, row, top, left, pitch):
 @compiled
 def walk_row(walk, y, padded, packed, start, channels, spill, out):
     """Row y of one walk: a tile where it fits, else by way of spill. out is one flat image."""
-    rows, columns, in_start, in_row, in_pixel, taps, tap_row, run, weight_start, out_start, out_row, out_pixel = walk
+    _, columns, in_start, in_row, in_pixel, taps, tap_row, run, weight_start, out_start, out_row, out_pixel = walk
     size = padded.itemsize
     width = BLOCK_BYTES // size
     x = padded.ctypes.data + (in_start + y * in_row) * size
@@ -181,21 +251,90 @@ def add_weight_gradient(numbers, padded, row, pixel, padded_dy, dy_row, dy_pixel
 
 
 @compiled
-def convolve_images(x, walks, padding, shape, packed, start, padded, spill, y):
-    """Convolves each image of x into y."""
-    row = shape[1] * shape[2]
-    for n in range(x.shape[0]):
-        copy_into(x[n], padded, row, padding[0], padding[1], shape[2])
-        walk_image(walks, padded, packed, start, y.shape[3], spill, y[n].reshape(-1))
+def normalise_into(image, scale, shift, padded, row, top, left):
+    """Copies relu(image scale + shift) into the flat padded image."""
+    H, W, C = image.shape
+    zero = padded.dtype.type(0)
+    for y in range(H):
+        line = padded[(top + y) * row + left * C : (top + y) * row + (left + W) * C].reshape(W, C)
+        scale_shift_rows(image[y], scale, shift, zero, line)
 
 
 @compiled
-def gradient_images(x, dy, numbers, shape, dy_shape, walks, packed, start, padded, padded_dy, spill, dw, dx):
-    """Adds each image's part to dw, and writes dx where it has room."""
-    row, dy_row = shape[1] * shape[2], dy_shape[1] * dy_shape[2]
+def gradient_into(dy, y, scale, shift, slope, offset, padded, row, top, left, pitch):
+    """Copies scale dz - slope y - offset into the flat padded image."""
+    H, W = y.shape[:2]
+    zero = padded.dtype.type(0)
+    for i in range(H):
+        first = (top + i) * row + left * pitch
+        line = padded[first : first + W * pitch].reshape(W, pitch)
+        input_gradient_of_rows(y[i], dy[i], scale, shift, slope, offset, zero, line)
+
+
+@compiled
+def convolve_images(
+    x,
+    scale,
+    shift,
+    normalised,
+    walks,
+    padding,
+    shape,
+    packed,
+    start,
+    padded,
+    spill,
+    residual,
+    add,
+    pilot,
+    sums,
+    moments,
+    y,
+):
+    """Convolves each image of x, or relu(x scale + shift), into y; adds the residual; sums the moments of y."""
+    row = shape[1] * shape[2]
     for n in range(x.shape[0]):
-        copy_into(x[n], padded, row, numbers[4], numbers[5], shape[2])
-        copy_into(dy[n], padded_dy, dy_row, numbers[6], numbers[7], dy_shape[2])
+        if normalised:
+            normalise_into(x[n], scale, shift, padded, row, padding[0], padding[1])
+        else:
+            copy_into(x[n], padded, row, padding[0], padding[1], shape[2])
+        image = y[n]
+        for r in range(image.shape[0]):
+            walk_row(walks[0], r, padded, packed, start, y.shape[3], spill, image.reshape(-1))
+            if add:
+                line, other = image[r].reshape(-1), residual[n, r].reshape(-1)
+                for i in range(line.size):
+                    line[i] += other[i]
+            if moments:
+                moments_of_rows(image[r], pilot, sums)
+
+
+@compiled
+def gradient_images(
+    x, scale, shift, normalised, dy, y, dy_scale, dy_shift, slope, offset, kind, numbers, shape, dy_shape, walks,
+    packed, start, padded, padded_dy, spill, dw, dx, mean, room, sums,
+):  # fmt: skip
+    """Adds each image's part to dw; writes dx where it has room; sums dz and dz (x - mean) where mean has values."""
+    row, dy_row = shape[1] * shape[2], dy_shape[1] * dy_shape[2]
+    zero = padded.dtype.type(0)
+    for n in range(x.shape[0]):
+        if normalised:
+            normalise_into(x[n], scale, shift, padded, row, numbers[4], numbers[5])
+        else:
+            copy_into(x[n], padded, row, numbers[4], numbers[5], shape[2])
+        if kind == NORMALISED:
+            gradient_into(
+                dy[n], y[n], dy_scale, dy_shift, slope, offset, padded_dy, dy_row, numbers[6], numbers[7], dy_shape[2]
+            )
+        elif kind == POOLED:
+            unpool_into(
+                dy[n], y[n], dy_scale, dy_shift, slope, offset, padded_dy, dy_row, numbers[6], numbers[7], dy_shape[2]
+            )
+        else:
+            copy_into(dy[n], padded_dy, dy_row, numbers[6], numbers[7], dy_shape[2])
         add_weight_gradient(numbers, padded, row, shape[2], padded_dy, dy_row, dy_shape[2], spill, dw)
         if dx.shape[0] > 0:
             walk_image(walks, padded_dy, packed, start, x.shape[3], spill, dx[n].reshape(-1))
+        if mean.size > 0:
+            rows = x.shape[1] * x.shape[2]
+            gradient_sums_of_rows(x[n].reshape(rows, -1), dx[n].reshape(rows, -1), scale, shift, mean, zero, room, sums)
