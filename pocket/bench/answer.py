@@ -12,7 +12,7 @@ from pocket.bench.quantity import QUANTITIES
 from pocket.bench.series import plots
 from pocket.bench.spec import Experiment
 from pocket.bench.telling import allocation_sentences, pair_sentences
-from pocket.bench.unit import quantity_text, setting_label, setting_words
+from pocket.bench.unit import quantity_text, setting_label, setting_words, signed
 
 SENTENCES = 3
 SCORES = ("accuracy", "r2")
@@ -59,12 +59,12 @@ def _contrast_text(one: Contrast) -> str:
     quantity = QUANTITIES[one.quantity]
     engine, torch = (quantity_text(side.value, quantity.unit) for side in (one.engine, one.torch))
     scale, unit = (100, " points") if quantity.unit == "fraction" else (1, "")
-    difference = f"{one.difference.value * scale:+.2f}{unit}"
+    difference = f"{signed(one.difference.value * scale)}{unit}"
     low, high = one.difference.low, one.difference.high
     if low is None or high is None:
         interval = "one seed, so no interval"
     else:
-        interval = f"90 % interval {low * scale:+.2f} to {high * scale:+.2f}, n = {one.difference.n} seeds"
+        interval = f"90 % interval {signed(low * scale)} to {signed(high * scale)}, n = {one.difference.n} seeds"
     label = quantity.label[0].upper() + quantity.label[1:]
     return f"{label}: engine {engine}, PyTorch {torch}, difference {difference} ({interval})."
 
@@ -94,7 +94,7 @@ def _sweep_text(series: Mapping[str, Any], unit: str) -> str:
         return ""
     change = f"×{last / first:.2f}" if unit != "fraction" and first > 0 else ""
     if unit == "fraction":
-        change = f"{(last - first) * 100:+.1f} points"
+        change = f"{signed((last - first) * 100)} points"
     return f"{series['name']} {quantity_text(first, unit)} → {quantity_text(last, unit)} ({change})"
 
 
@@ -103,14 +103,15 @@ def _table_sentences(experiment: Experiment, found: Mapping[str, Outcome]) -> li
     rows = table(experiment, found)
     for name in table_names(experiment)[1]:
         told = [text for row in rows if (text := _row_text(row, name))]
-        if told:
+        if any(row.cells[name].estimate for row in rows):
             label = QUANTITIES[name].label
             return [f"{label[0].upper()}{label[1:]}: {'; '.join(told[:6])}."]
     return ["Its runs ended well and hold none of the numbers that its table shows."]
 
 
 def _row_text(row: Row, name: str) -> str:
-    estimate = row.cells[name].estimate
+    estimate, who = row.cells[name].estimate, ", ".join(setting_words(row.key)) or "all runs"
     if estimate is None:
-        return ""
-    return f"{', '.join(setting_words(row.key)) or 'all runs'} {quantity_text(estimate.value, QUANTITIES[name].unit)}"
+        failed = [one.status for one in row.outcomes if not one.ok and one.kind in QUANTITIES[name].kinds]
+        return f"{who}: {failed[0].replace('_', ' ')}" if failed else ""
+    return f"{who} {quantity_text(estimate.value, QUANTITIES[name].unit)}"

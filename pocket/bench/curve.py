@@ -22,6 +22,7 @@ class Curve:
     unit: str
     kind: str
     axes: Mapping[str, Callable[[Record], Points]]
+    spread: str = "mean over seeds, band: 95 % interval"
 
 
 def _losses(record: Record) -> Points:
@@ -64,7 +65,7 @@ CURVES = {
         Curve("loss_curve", "training loss", "", "train", {"update": _losses, "epoch": _epoch_losses}),
         Curve("accuracy_curve", "test accuracy", "fraction", "train", {"epoch": _share("correct")}),
         Curve("first_losses", "training loss", "", "train", {"update": _first_losses}),
-        Curve("memory_timeline", "live bytes", "bytes", "memory", {"seconds": _timeline}),
+        Curve("memory_timeline", "live bytes", "bytes", "memory", {"seconds": _timeline}, "of one update"),
     )
 }
 

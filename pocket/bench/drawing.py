@@ -1,5 +1,6 @@
 """The data of a plot -> a figure: axes with units, error bars, gaps where a number cannot be drawn."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from pocket.bench.unit import GIB, MIB, SHOWN
 
 Data = Mapping[str, Any]
 
-INCHES = (5.6, 3.5)
+WIDTH, HEIGHT, ROW = 5.6, 3.1, 0.19  # inches; the legend adds its rows
 NOTES, NOTE_LENGTH = 3, 90  # the page lists all of them whole
 FROM_ZERO = ("bytes", "s", "1/s")
 
@@ -22,7 +23,8 @@ FROM_ZERO = ("bytes", "s", "1/s")
 def draw(data: Data) -> Figure:
     """A figure of its own, not registered with pyplot: there is no window, no display and nothing to close."""
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=INCHES, layout="constrained")
+        columns, legend_rows = _legend(data)
+        figure = Figure(figsize=(WIDTH, HEIGHT + ROW * legend_rows), layout="constrained")
         axes = figure.add_subplot()
         divisor, unit = _unit(data)
         log = is_log(data)
@@ -36,10 +38,17 @@ def draw(data: Data) -> Figure:
         _label(axes, data, unit)
         _scale(axes, data, log)
         if finite(data):
-            figure.legend(loc="outside upper left", ncols=2, handlelength=2.6)
+            figure.legend(loc="outside upper left", ncols=columns, handlelength=2.6)
         gaps = [note for series in data["series"] for note in gap_note(series, values(series, divisor, log), log)]
         _write_notes(figure, [*data["notes"], *gaps])
     return figure
+
+
+def _legend(data: Data) -> tuple[int, int]:
+    """(columns, rows): as many columns as the longest name leaves room for."""
+    longest = max((len(series["name"]) for series in data["series"]), default=1)
+    columns = 3 if longest < 18 else 2 if longest < 34 else 1
+    return columns, math.ceil(len(data["series"]) / columns)
 
 
 def _unit(data: Data) -> tuple[float, str]:
@@ -71,4 +80,4 @@ def _write_notes(figure: Figure, notes: Sequence[str]) -> None:
     kept = [note if len(note) < NOTE_LENGTH else note[: NOTE_LENGTH - 1] + "…" for note in notes[:NOTES]]
     if len(notes) > NOTES:
         kept.append(f"and {len(notes) - NOTES} more")
-    figure.supxlabel("\n".join(kept), x=0.02, ha="left", fontsize=7.5, style="italic")
+    figure.supxlabel("\n".join(kept), x=0.02, ha="left", fontsize=7.5, style="italic", gid="notes")

@@ -92,12 +92,13 @@ def _tick(at: Any) -> str:
 
 
 def bars(axes: Axes, data: Data, divisor: float, log: bool) -> None:
-    """Groups of bars from zero; a cross stands where a bar is missing."""
+    """Groups of bars from zero, as many in a group as there are values; a cross stands where a bar is missing."""
     places = _places(data)
-    width = min(0.8 / len(data["series"]), 0.4)
+    groups = {at: [n for n, series in enumerate(data["series"]) if at in series["x"]] for at in places}
+    width = min(0.8 / max(map(len, groups.values())), 0.4)
     for number, (series, (colour, variant)) in enumerate(zip(data["series"], looks(data), strict=True)):
         y = values(series, divisor, log)
-        x = [places.index(at) + width * (number + 0.5 - len(data["series"]) / 2) for at in series["x"]]
+        x = [places.index(at) + width * _offset(groups[at], number) for at in series["x"]]
         colours = [colour_of(key) for key in series["trainers"]] if "trainers" in series else [colour] * len(x)
         gone = [at for at, value in zip(x, y, strict=True) if math.isnan(value)]
         axes.plot(gone, [0.03] * len(gone), "x", color=colour, transform=axes.get_xaxis_transform())
@@ -113,3 +114,8 @@ def bars(axes: Axes, data: Data, divisor: float, log: bool) -> None:
         )
     axes.set_xticks(range(len(places)), [_tick(at) for at in places])
     axes.set_xlim(-0.6, len(places) - 0.4)
+
+
+def _offset(group: list[int], number: int) -> float:
+    """Place of a bar beside the middle of its group, in widths of a bar."""
+    return group.index(number) + 0.5 - len(group) / 2

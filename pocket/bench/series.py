@@ -43,10 +43,10 @@ def plot_data(name: str, number: int, spec: Mapping[str, Any], found: Sequence[O
     }
     if y in CURVES:
         series, notes = _curves(CURVES[y], x, names, found)
-        return data | {"x": _axis(x), "y": _described(CURVES[y], "mean over seeds"), "series": series, "notes": notes}
+        return data | {"x": _axis(x), "y": _described(CURVES[y]), "series": series, "notes": notes}
     if y in QUANTITIES:
         series, notes = _sweep(QUANTITIES[y], x, names, found)
-        described = _described(QUANTITIES[y], QUANTITIES[y].spread)
+        described = _described(QUANTITIES[y])
         return data | {"x": _axis(x), "y": described, "series": series, "notes": notes}
     known = ", ".join([*QUANTITIES, *CURVES])
     raise Mistake(f"{name}: a plot shows {y!r}, wanted one of {known}: change show.plots in its YAML file")
@@ -61,8 +61,8 @@ def _axis(x: str) -> Data:
     return {"name": x, "label": label, "unit": unit}
 
 
-def _described(shown: Quantity | Curve, spread: str) -> Data:
-    return {"name": shown.name, "label": shown.label, "unit": shown.unit, "spread": spread}
+def _described(shown: Quantity | Curve) -> Data:
+    return {"name": shown.name, "label": shown.label, "unit": shown.unit, "spread": shown.spread}
 
 
 def _curves(curve: Curve, x: str, names: list[str], found: Sequence[Outcome]) -> tuple[list[Data], list[str]]:

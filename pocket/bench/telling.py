@@ -6,7 +6,7 @@ from pocket.bench.outcome import Outcome
 from pocket.bench.pairing import TRUSTED, Pair, decisive
 from pocket.bench.reading import value
 from pocket.bench.stats import Estimate
-from pocket.bench.unit import TRAINERS, per_cent, quantity_text, setting_value, setting_words, shown
+from pocket.bench.unit import TRAINERS, per_cent, quantity_text, setting_value, setting_words, shown, signed
 
 POSSESSIVE = {"engine": "the engine's", "torch": "PyTorch's"}
 
@@ -66,8 +66,10 @@ def allocation_sentences(members: Sequence[Outcome]) -> list[str]:
         for asked in value("asked_bytes")(one.record):
             sizes.append(quantity_text(asked, "bytes"))
             for name in ("live", "process"):
-                told += [f"{trainer} {name} {m / asked - 1:+.2%}" for m in value(f"{name}_bytes")(one.record)]
+                told += [
+                    f"{trainer} {name} {signed((m / asked - 1) * 100)} %" for m in value(f"{name}_bytes")(one.record)
+                ]
     if not told:
         return []
-    said = ", ".join(told).replace("%", " %")
+    said = ", ".join(told)
     return [f"Against a known allocation of {' and '.join(dict.fromkeys(sizes))} the measurements are off by: {said}."]

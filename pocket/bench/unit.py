@@ -76,6 +76,11 @@ def quantity_text(value: float, unit: str) -> str:
     return f"{number}{glue}{name}"
 
 
+def signed(value: float) -> str:
+    """+0.37 or −0.83, with a minus sign as printed."""
+    return f"{value:+.2f}".replace("-", "−")
+
+
 def per_cent(share: float) -> str:
     return f"{share * 100:.0f} %"
 

@@ -96,10 +96,23 @@ EXPERIMENTS = {
 }
 
 MACHINE = {
-    "cpu": {"name": "Synthetic CPU", "cores": 2},
+    "cpu": "Synthetic CPU @ 2.00GHz",
+    "cores": 2,
+    "usable_cores": 2,
     "memory_bytes": 8 * 2**30,
+    "os": "Synthetic GNU/Linux 1",
+    "kernel": "6.1.0",
+    "libc": "glibc 2.36",
     "python": "3.11.2",
-    "blas": {"library": "openblas", "kernel": "SkylakeX", "forced_by": None},
+    "numpy": "2.4.0",
+    "torch": "2.14.1",
+    "cupy": None,
+    "cupy_reason": "not installed",
+    "blas": [{"library": "openblas", "architecture": "SkylakeX", "threads": 2}],
+    "blas_kernel_forced": None,
+    "threads": 2,
+    "gpu": None,
+    "gpu_reason": "the run used the CPU",
 }
 
 
@@ -190,7 +203,7 @@ def _train(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, A
         if regression:
             score = {"squared_error_sum": test * 0.5 / number**2, "target_square_sum": test * 1.0}
         else:
-            wrong = int(test * 0.1 / number * (1 + 0.3 * rng.random()))
+            wrong = int(test * 0.07 / number * (1 + 0.6 * rng.random()))
             score = {"correct": test - wrong, "loss_sum": test * 0.3 / number}
         epochs.append({"number": number, "updates": len(sizes) * number, "total": test, **score})
     updates = {
