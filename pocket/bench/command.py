@@ -5,6 +5,7 @@ Whatever is heavy is imported inside the command that needs it: a run's process 
 
 import argparse
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pocket.bench.spec import Plan
 from pocket.mistake import Mistake
 
 Arguments = argparse.Namespace
+_STARTED = time.monotonic()  # a run's record tells what its process cost, from here on
 
 
 def run(arguments: Arguments) -> int:
@@ -29,7 +31,7 @@ def run(arguments: Arguments) -> int:
             record.write(done, record.path_of(wanted.id, arguments.results))
             print(f"{wanted.id}: {done['status']}: {done['reason']}")
             return 0
-    done = supervise(wanted, arguments.results)
+    done = supervise(wanted, arguments.results, since=_STARTED)
     print(f"{wanted.id}: {done['status']}" + (f": {done['reason']}" if done["reason"] else ""))
     return 0  # whatever came of it stands in the record; a failed job would take the report with it
 

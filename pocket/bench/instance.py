@@ -13,11 +13,9 @@ from pocket.mistake import Mistake
 
 HELD = "POCKET_RESULTS_HELD"  # tells a Snakemake that whoever started it passed the lock on
 
-_held: list[int] = []  # kept open until the process ends
-
 
 def hold(results: Path) -> int:
-    """Take the lock and return its file number. Raises Mistake when the folder cannot be written or is held."""
+    """Take the lock until this process ends, and return its file number. Raises Mistake when the folder cannot be written or is held."""
     path = results / ".lock"
     try:
         results.mkdir(parents=True, exist_ok=True)
@@ -32,7 +30,6 @@ def hold(results: Path) -> int:
         raise Mistake(f"{results} is being worked on by {holder}; wait until it ends, or end it") from None
     os.ftruncate(number, 0)
     os.pwrite(number, f"process {os.getpid()}".encode(), 0)
-    _held.append(number)
     return number
 
 

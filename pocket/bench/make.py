@@ -1,6 +1,7 @@
 """`pocket bench make`: the one command that brings the report up to date, also after a kill in the middle."""
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -25,13 +26,16 @@ def make(plan: Plan, experiments: Path, results: Path) -> int:
     command = [sys.executable, "-m", "snakemake"]
     if Path(".snakemake/locks").is_dir() and any(Path(".snakemake/locks").iterdir()):
         _run([*command, "--unlock", target, "--config", *config], environment, lock)
-    status = _run([*command, "--cores", "1", "--rerun-incomplete", target, "--config", *config], environment, lock)
+    calm = ["--quiet", "rules", "host", "reason"]  # a job's inputs fill the screen; its run says one line itself
+    wanted = ["--cores", "1", "--rerun-incomplete", target, *calm, "--config", *config]
+    status = _run([*command, *wanted], environment, lock)
     return 1 if status or failures(plan, results) else 0
 
 
 def _run(command: list[str], environment: dict[str, str], lock: int) -> int:
     # Snakemake keeps the lock if this process is killed, and its own children do not inherit it.
     process = subprocess.Popen(command, env=environment, pass_fds=[lock])
+    signal.signal(signal.SIGTERM, lambda number, frame: process.send_signal(number))
     while True:
         try:
             return process.wait()

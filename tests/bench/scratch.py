@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -54,3 +56,45 @@ def planned(folder: Path, *words: str) -> dict[str, list[str]]:
     for command, name in re.findall(r"python -m pocket\.bench (\w+) (\S+)", done.stdout + done.stderr):
         found.setdefault(command, []).append(name)
     return {command: sorted(names) for command, names in found.items()}
+
+
+def bench_command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "pocket.bench", *words]
+
+
+def make(folder: Path) -> subprocess.CompletedProcess:
+    """`pocket bench make` to its end."""
+    command = bench_command("make", "--suite", "quick", "--device", "cpu")
+    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+
+
+def start_make(folder: Path) -> subprocess.Popen:
+    """`pocket bench make`, going on, in a session of its own so that it can be killed with its Snakemake."""
+    command = bench_command("make", "--suite", "quick", "--device", "cpu")
+    log = (folder / "make.log").open("w")
+    return subprocess.Popen(
+        command, cwd=folder, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+    )
+
+
+def at_work(folder: Path) -> dict[int, str]:
+    """Living processes whose working directory is the project: pid -> command line."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            if state not in "ZX" and os.readlink(entry / "cwd") == str(folder):
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+    return found
+
+
+def wait_until(condition: Callable[[], object], what: str, patience: float = 120) -> None:
+    """Ask until it is true; the patience is a last resort against a hang, not a measurement."""
+    end = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain until {what}"
+        time.sleep(0.05)
