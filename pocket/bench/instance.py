@@ -15,7 +15,10 @@ HELD = "POCKET_RESULTS_HELD"  # tells a Snakemake that whoever started it passed
 
 
 def hold(results: Path) -> int:
-    """Take the lock until this process ends, and return its file number. Raises Mistake when the folder cannot be written or is held."""
+    """Take the lock until this process ends, and return its file number.
+
+    Raises Mistake when the folder cannot be written or is held.
+    """
     path = results / ".lock"
     try:
         results.mkdir(parents=True, exist_ok=True)
