@@ -41,7 +41,7 @@ def _records(results: Path) -> Iterator[str]:
 def _page(plan: Plan, results: Path) -> Iterator[str]:
     path = report_path(results)
     try:
-        stands = path.read_text(encoding="utf-8")
+        stands = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as wrong:
         yield f"page: {path} cannot be read: {wrong}"
         return

@@ -240,3 +240,18 @@ def _pair(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, An
 def _allocation(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
     asked = settings["allocation_bytes"]
     return {"asked_bytes": asked, "live_bytes": asked, "process_bytes": asked + int(rng.integers(1, 40)) * 4096}
+
+
+def build(folder: Path, changes: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Plan, Path]:
+    """Plan, records, tables, plots and page of all EXPERIMENTS below `folder`."""
+    from pocket.bench.collate import write_table
+    from pocket.bench.plot import write_plots
+    from pocket.bench.report import write_report
+
+    plan, results = plan_of(folder / "experiments"), folder / "results"
+    write_all(plan, results, changes)
+    for experiment in plan.experiments:
+        write_table(experiment, results)
+        write_plots(experiment, results)
+    write_report(plan, results)
+    return plan, results
