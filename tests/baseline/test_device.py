@@ -13,9 +13,10 @@ def test_memory_format_reaches_the_maps():
         seen = []
         job = image_job("simple_cnn", parts=1, memory_format=name)
         network = training.initial_network(job, torch.device("cpu"))
+        network.conv1.register_forward_pre_hook(lambda _, inputs, seen=seen: seen.append(inputs[0]))
         network.conv2.register_forward_hook(lambda _, __, y, seen=seen: seen.append(y))
         losses(fit(job, network))
-        assert seen[0].is_contiguous(memory_format=wanted)
+        assert [x.is_contiguous(memory_format=wanted) for x in seen] == [True, True]
         assert network.conv2.weight.is_contiguous(memory_format=wanted)
 
 

@@ -61,6 +61,15 @@ def test_draws_cover_their_whole_range():
     assert set(drawn.centres[:, 1].tolist()) == set(range(16))
 
 
+def test_draws_change_with_the_epoch_and_do_not_hang_together():
+    names = ["crop", "flip", "cutout"]
+    first, second = (augment.draw(names, 4000, 33, 33, seed=0, epoch=epoch) for epoch in (0, 1))
+    for kind in ("shifts", "flips", "centres"):
+        assert (getattr(first, kind) != getattr(second, kind)).any()
+    columns = np.column_stack([first.shifts, first.flips, first.centres]).astype(float)
+    assert np.abs(np.corrcoef(columns.T) - np.eye(5)).max() < 0.08
+
+
 def test_no_pixel_ever_wraps():
     """Every byte that comes out is black, the mean or in the source: no 1 - 2 = 255 and no 200 + 100 = 44."""
     data = image_set(64, channels=3, mean=0.999)

@@ -66,6 +66,8 @@ def test_composed_and_decomposed_letters_are_one_class(tmp_path):
     raw = read(tmp_path)
     assert raw.class_names == ("\u00e9t\u00e9",)
     assert raw.test.y.tolist() == [0]
+    colour_file(tmp_path / "train" / "f" / "1.png")
+    assert read(tmp_path).class_names == ("f", "\u00e9t\u00e9")  # by composed letters, however they are stored
     colour_file(tmp_path / "train" / "\u00e9t\u00e9" / "1.png")
     with pytest.raises(Mistake, match="two folders"):
         read(tmp_path)

@@ -12,6 +12,9 @@ RIGHT = bytes(range(256)) * 16
 CHECKSUM = hashlib.sha256(RIGHT).hexdigest()
 
 
+REASONS = {"wrong": "checksum", "cut": "checksum", "endless": "more than the 4096 bytes", "missing": "Not Found"}
+
+
 class Mirror(BaseHTTPRequestHandler):
     """Serves by path: the right bytes, wrong ones, a cut file, or one without end."""
 
@@ -72,6 +75,7 @@ def test_stops_after_its_tries_and_deletes_only_its_own_file(mirror, tmp_path, k
         fetch([f"{mirror.url}/{kind}"], CHECKSUM, len(RIGHT), tmp_path / "file.gz", tries=3)
     assert mirror.asked == [f"/{kind}"] * 3
     assert "3 tries" in str(caught.value)
+    assert REASONS[kind] in str(caught.value)
     assert "\n" not in str(caught.value)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == others
 

@@ -135,7 +135,7 @@ def test_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, monkeypatch
 
 @pytest.fixture
 def prepared(tmp_path):
-    prepare("digits", None, 50, 20, tmp_path / "data")
+    prepare("digits", None, 1100, 20, tmp_path / "data")
     return tmp_path / "data"
 
 
@@ -149,6 +149,12 @@ def test_altered_pixels_labels_and_statistics_are_found(prepared):
         with pytest.raises(Mistake, match="digest is"):
             load(prepared).check()
         np.save(prepared / f"{name}.npy", array)
+    labels = np.load(prepared / "y_test.npy")
+    np.save(prepared / "y_test.npy", labels.view(np.uint64))  # the same bytes, another type
+    with pytest.raises(Mistake, match="digest is"):
+        load(prepared).check()
+    np.save(prepared / "y_test.npy", labels)
+    load(prepared).check()
     meta = json.loads((prepared / "meta.json").read_text())
     meta["mean"][0] += 0.1
     (prepared / "meta.json").write_text(json.dumps(meta))
@@ -169,8 +175,8 @@ def test_missing_and_cut_files_are_named(prepared):
 
 
 def test_arrays_and_description_must_fit(prepared):
-    np.save(prepared / "x_train.npy", np.zeros((50, 9, 8, 1), np.uint8))
-    with pytest.raises(Mistake, match=r"train is \(50, 9, 8, 1\) with 50 answers"):
+    np.save(prepared / "x_train.npy", np.zeros((1100, 9, 8, 1), np.uint8))
+    with pytest.raises(Mistake, match=r"train is \(1100, 9, 8, 1\) with 1100 answers"):
         load(prepared)
     meta = json.loads((prepared / "meta.json").read_text())
     del meta["mean"]
