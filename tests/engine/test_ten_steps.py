@@ -1,0 +1,37 @@
+"""Ten training steps have PyTorch's losses, for every model and every optimizer."""
+
+import numpy as np
+import pytest
+import torch
+
+from .tenfold import OPTIMIZERS, WIDTHS, engine_losses, job, pytorch_losses
+
+FLOOR = 2e-6  # relative: about 20 roundings of float32, for where PyTorch's two runs happen to agree exactly
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("model", WIDTHS)
+def test_losses_agree_in_float64(model, optimizer):
+    a_job = job(model, optimizer)
+    ours, theirs = engine_losses(a_job), pytorch_losses(a_job)
+    assert len(ours) == 10
+    assert ours[-1] != ours[0]
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", WIDTHS)
+def test_accumulated_losses_agree_in_float64(model):
+    a_job = job(model, "momentum", micro_batches=3)
+    np.testing.assert_allclose(engine_losses(a_job), pytorch_losses(a_job), rtol=1e-9)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("model", WIDTHS)
+def test_losses_differ_in_float32_no_more_than_thrice_what_pytorchs_own_layouts_do(model, optimizer):
+    a_job = job(model, optimizer, dtype="float32")
+    ours = engine_losses(a_job)
+    contiguous = pytorch_losses(a_job)
+    channels_last = pytorch_losses(a_job, torch.channels_last)
+    allowed = np.maximum(3 * np.abs(contiguous - channels_last).max(), FLOOR * contiguous.max())
+    nearest = min(np.abs(ours - contiguous).max(), np.abs(ours - channels_last).max())
+    assert nearest <= allowed
