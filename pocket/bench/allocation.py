@@ -22,6 +22,12 @@ class AllocationRun:
     def work(self) -> None:
         """Take the bytes, read both numbers."""
         started = time.perf_counter()
+        try:
+            self._measure()
+        finally:
+            self.train_seconds = time.perf_counter() - started
+
+    def _measure(self) -> None:
         asked = int(self._settings["allocation_bytes"])
         self._values = {"asked_bytes": asked}
         with self._trainer.probe(self._settings) as probe:
@@ -34,7 +40,6 @@ class AllocationRun:
             numbers = probe.numbers()
             del array
         self._values |= {"live_bytes": numbers["live_peak_bytes"], "process_bytes": max(0, process_bytes)}
-        self.train_seconds = time.perf_counter() - started
 
     def values(self) -> dict[str, Any]:
         """`asked_bytes`, `live_bytes` and `process_bytes` of an allocation record."""

@@ -10,7 +10,7 @@ from pocket.bench.progress import TRAINING, WARMING, Progress
 from pocket.bench.setup import Setup
 from pocket.bench.stopwatch import Stopwatch
 from pocket.bench.timed import check_finite
-from pocket.bench.trainers import Trainer
+from pocket.bench.trainers import LiveProbe, Trainer
 
 MEASURED = 3  # updates after warm-up: the last one gives the timeline
 MOST_POINTS = 2000
@@ -31,25 +31,31 @@ class MemoryRun:
     def work(self) -> None:
         """Train under the probe. Raises Diverged, and what a shortage of memory raises."""
         started = time.perf_counter()
+        try:
+            with self._trainer.probe(self._setup.settings) as probe:
+                self._measure(probe)
+        finally:
+            self.train_seconds = time.perf_counter() - started
+
+    def _measure(self, probe: LiveProbe) -> None:
         warmup = max(1, int(self._setup.settings["warmup_updates"]))
+        last = warmup + MEASURED
         batches = TimedBatches(aside(self._setup.batches))
         self._progress.tell(WARMING, 0)
-        with self._trainer.probe(self._setup.settings) as probe:
-            events = self._trainer.start(self._setup.job(lambda _: batches, warmup + MEASURED))
-            for update in updates(events, Stopwatch(self._trainer.synchronise), batches, lambda event: None):
-                check_finite(update, self.done)
-                self.done += 1
-                if self.done == warmup:
-                    probe.warm()
-                    self._peak.begin()
-                if self.done == warmup + MEASURED - 1:
-                    probe.watch()
-                self._progress.tell(TRAINING if self.done >= warmup else WARMING, self.done)
-                if self.done == warmup + MEASURED:
-                    break
-            self._peak.end()
-            self._numbers = probe.numbers()
-        self.train_seconds = time.perf_counter() - started
+        events = self._trainer.start(self._setup.job(lambda _: batches, last))
+        for update in updates(events, Stopwatch(self._trainer.synchronise), batches, lambda event: None):
+            check_finite(update, self.done)
+            self.done += 1
+            if self.done == warmup:
+                probe.warm()
+                self._peak.begin()
+            if self.done == last - 1:
+                probe.watch()
+            self._progress.tell(TRAINING if self.done >= warmup else WARMING, self.done)
+            if self.done == last:
+                break  # what follows is the scoring, which is no part of training
+        self._peak.end()
+        self._numbers = probe.numbers()
 
     def values(self) -> dict[str, Any]:
         """`memory` of a memory record; empty when no number was reached."""

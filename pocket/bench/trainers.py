@@ -13,6 +13,19 @@ if TYPE_CHECKING:  # NumPy stands behind the contract, and a supervisor must sta
     from pocket.contract import Event, Job
 
 
+class LiveProbe(Protocol):
+    """Measures live bytes of a run that nobody times, from before its model is built."""
+
+    def warm(self) -> None:
+        """Warm-up is over: the peak counts from here."""
+
+    def watch(self) -> None:
+        """The next update is the one whose timeline is wanted."""
+
+    def numbers(self) -> dict[str, Any]:
+        """`live_peak_bytes`, `account_peak_bytes`, `reserved_peak_bytes`, `method`, `timeline` of a memory record."""
+
+
 class Trainer(Protocol):
     """One trainer as the harness sees it, in a worker that serves one run of `settings`."""
 
@@ -33,8 +46,8 @@ class Trainer(Protocol):
     def live_bytes(self) -> int | None:
         """What is live now, by the allocator's own account; for the report of a shortage."""
 
-    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager:
-        """The untimed measurement of live bytes, a `LiveProbe`."""
+    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
+        """The untimed measurement of live bytes; made before `start`."""
 
     def touch(self, size_bytes: int) -> Any:
         """An array of the trainer's library of that many bytes, every page of it written."""
@@ -76,7 +89,7 @@ class EngineTrainer:
     def live_bytes(self) -> int | None:
         return self._pool.live_bytes if self._pool is not None else None
 
-    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager:
+    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
         from pocket.bench.probe_pool import PoolProbe
 
         self._backing = "system"
@@ -98,6 +111,8 @@ class TorchTrainer:
     def prepare(self, settings: Mapping[str, Any]) -> None:
         self._probe = importlib.import_module("pocket.bench.probe_torch")
         self._train = importlib.import_module("pocket.baseline.train").train
+        if settings["kind"] != "allocation":
+            importlib.import_module("torch._dynamo")  # two seconds: else the first optimizer would, inside training
         self._device = settings["device"]
         self._budget = budget_bytes(settings)
         self.synchronise = self._probe.ready(self._device, self._budget)
@@ -114,7 +129,7 @@ class TorchTrainer:
     def live_bytes(self) -> int | None:
         return self._probe.live_bytes(self._device)
 
-    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager:
+    def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
         return self._probe.TorchProbe(self._device, self._budget)
 
     def touch(self, size_bytes: int) -> Any:
