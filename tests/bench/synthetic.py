@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from pocket.bench import record as records
+from pocket.bench.collate import write_table
+from pocket.bench.plot import write_plots
+from pocket.bench.report import write_report
 from pocket.bench.source import digest
 from pocket.bench.spec import Plan, Run, load, sides
 
@@ -242,14 +245,10 @@ def _allocation(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[s
     return {"asked_bytes": asked, "live_bytes": asked, "process_bytes": asked + int(rng.integers(1, 40)) * 4096}
 
 
-def build(folder: Path, changes: Mapping[str, Mapping[str, Any]] | None = None) -> tuple[Plan, Path]:
-    """Plan, records, tables, plots and page of all EXPERIMENTS below `folder`."""
-    from pocket.bench.collate import write_table
-    from pocket.bench.plot import write_plots
-    from pocket.bench.report import write_report
-
-    plan, results = plan_of(folder / "experiments"), folder / "results"
-    write_all(plan, results, changes)
+def build(folder: Path, texts: Mapping[str, str] = EXPERIMENTS) -> tuple[Plan, Path]:
+    """Plan, records, tables, plots and page of these experiments, below `folder`."""
+    plan, results = plan_of(folder / "experiments", texts), folder / "results"
+    write_all(plan, results)
     for experiment in plan.experiments:
         write_table(experiment, results)
         write_plots(experiment, results)
