@@ -169,8 +169,7 @@ class Pool:
         size = -(-max(1, math.prod(shape) * dtype.itemsize) // ALIGNMENT) * ALIGNMENT
         with self._lock:
             self._drain()
-            key, address = self._take(size, category)
-            arena = self._arena
+            arena, key, address = self._take(size, category)
         array = np.asarray(Block(self, arena, key, address, shape, dtype))
         self._drain_if_free()
         return array
@@ -181,7 +180,7 @@ class Pool:
         array.fill(0)
         return array
 
-    def _take(self, size: int, category: str) -> tuple[int, int]:
+    def _take(self, size: int, category: str):
         if category not in self._categories:
             raise ValueError(f"category {category!r}; wanted one of {', '.join(CATEGORIES)}")
         if self.budget_bytes is not None and self._live + size > self.budget_bytes:
@@ -192,7 +191,7 @@ class Pool:
         key, address = self._arena.take(size)
         self._held[key] = size, category
         self._account(size, category)
-        return key, address
+        return self._arena, key, address
 
     def _account(self, change: int, category: str) -> None:
         self._live += change
@@ -276,7 +275,7 @@ class Pool:
 
 def owner(array: np.ndarray) -> Block | None:
     """The block under an array or view, or None where the storage is not a pool's."""
-    base = array
+    base: object = array
     while isinstance(base, np.ndarray):
         base = base.base
     return base if isinstance(base, Block) else None

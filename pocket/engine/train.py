@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from pocket.contract import BatchReady, Epoch, Event, Job, MicroBatch, Step, Transferred
 from pocket.engine import array, memory, weights

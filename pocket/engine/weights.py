@@ -72,7 +72,7 @@ def save(net: Net, path: str | Path) -> None:
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with open(unfinished, "wb") as file:
-            np.savez(file, **export(net))
+            np.savez(file, allow_pickle=False, **export(net))
             file.flush()
             os.fsync(file.fileno())
         os.replace(unfinished, path)

@@ -50,6 +50,9 @@ class Late:
     def __init__(self, make: Callable[[], Any]):
         self._make, self._made = make, None
 
+    def __call__(self, *arguments):
+        raise TypeError("this function exists in compiled code only")
+
     def translated(self) -> Any:
         if self._made is None:
             self._made = self._make()
@@ -67,12 +70,13 @@ def _translate(function: Callable) -> Any:
     }
     bound = types.FunctionType(code, {**function.__globals__, **names}, function.__name__, function.__defaults__)
     bound.__module__, bound.__qualname__ = function.__module__, function.__qualname__
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder())
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder())
     try:
         # contract: a*b+c may become one rounding. Nothing that would reorder sums or assume there is no nan.
         return numba.njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "nsz"})(bound)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 def compiled(function: Callable) -> Kernel:

@@ -12,11 +12,11 @@ its sums in memory, at a quarter of the rate. So the loop is spelled out for LLV
 """
 
 import numpy as np
-from numpy._core._multiarray_umath import __cpu_features__  # no public name; read here and nowhere else
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # its features have no public name
 
 from pocket.engine.kernels.compile import Late
 
-WIDE = bool(__cpu_features__.get("AVX512F"))
+WIDE = bool(_multiarray_umath.__cpu_features__.get("AVX512F"))
 TILE = 8 if WIDE else 6  # TILE * VECTORS sums, each 64 bytes, fit in the registers: 32 of 64 bytes, or 16 of 32
 VECTORS = 2 if WIDE else 1
 BLOCK_BYTES = 64 * VECTORS
@@ -29,7 +29,7 @@ def block(dtype) -> int:
 
 def _tile(unit_x_p: bool, unit_x_i: bool):
     """The Numba intrinsic; a stride known to be one element lets the compiler fold it into the instruction."""
-    from llvmlite import ir
+    from llvmlite import ir  # type: ignore[import-untyped]
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic

@@ -24,7 +24,7 @@ def set_count(threads: int) -> None:
     _count = threads
 
 
-def over(items: int, work: Callable[[int, int, int], None], smallest: int = 1) -> None:
+def over(items: int, work: Callable[[int, int, int], object], smallest: int = 1) -> None:
     """Calls work(first, last, thread) on equal shares of range(items), one share a thread, and waits for all.
 
     No share is smaller than `smallest`, so that little work stays on the calling thread. The shares depend only on

@@ -32,8 +32,9 @@ class _Norm:
     epsilon: float
     momentum: float | None = 0.1
 
-    def affine(self, count: int, mean, var, parameters, state, training: bool):
-        """(mean, rstd, scale, shift) from the batch's statistics, counted into the state, or from the running ones."""
+    def affine(self, count: int, moments, parameters, state, training: bool):
+        """(mean, rstd, scale, shift) from the batch's moments, counted into the state, or from the running ones."""
+        mean, var = moments
         if training and count:
             count_batch(count, self, mean, var, state)
         else:
@@ -80,11 +81,11 @@ class ConvNormReluPool:
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
-        y, mean, var = kernels.convolve(x, w, b, (1, 1), padding, moments=True)
+        y, *moments = kernels.convolve(x, w, b, (1, 1), padding, moments=True)
         norm = _Norm(self.epsilon, self.momentum)
         count = y.size // self.outputs
-        of_norm = _prefixed(parameters, "norm"), _prefixed(state, "norm")
-        mean, rstd, scale, shift = norm.affine(count, mean, var, *of_norm, training)
+        weight_bias, statistics = _prefixed(parameters, "norm"), _prefixed(state, "norm")
+        mean, rstd, scale, shift = norm.affine(count, moments, weight_bias, statistics, training)
         p = kernels.normalised_pool(y, scale, shift)
         return p, (x, y, mean, rstd) if training else ()
 
@@ -96,7 +97,7 @@ class ConvNormReluPool:
         scale, shift = scale_and_shift(mean, rstd, gamma, beta)
         sums = kernels.normalised_pool_sums(y, dp, scale, shift, mean.astype(x.dtype))
         names = ("norm.weight", "norm.bias")
-        slope, offset = add_and_spread(*sums, mean, rstd, parameters, gradients, y.size // self.outputs, names)
+        slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, y.size // self.outputs, names)
         dconv = kernels.GradientOfNormalised(dp, kernels.Normalised(y, scale, shift), slope, offset, pooled=True)
         w, dw, padding = parameters["conv.weight"], gradients["conv.weight"], (self.kernel // 2, self.kernel // 2)
         return (kernels.convolve_gradient(x, dconv, w, (1, 1), padding, dw, None, self.input_gradient),)
@@ -135,12 +136,12 @@ class PreActivationBlock:
         stride, norm = (self.stride, self.stride), _Norm(self.epsilon, self.momentum)
         rows = rows_of(x)
         moments = kernels.moments(rows) if training and len(rows) else (None, None)
-        norm1 = _prefixed(parameters, "norm1"), _prefixed(state, "norm1")
-        mean1, rstd1, *affine1 = norm.affine(len(rows), *moments, *norm1, training)
+        weight_bias, statistics = _prefixed(parameters, "norm1"), _prefixed(state, "norm1")
+        mean1, rstd1, *affine1 = norm.affine(len(rows), moments, weight_bias, statistics, training)
         a = kernels.Normalised(x, *affine1)
         u, *moments = kernels.convolve(a, parameters["conv1.weight"], None, stride, (1, 1), moments=True)
-        norm2 = _prefixed(parameters, "norm2"), _prefixed(state, "norm2")
-        mean2, rstd2, *affine2 = norm.affine(u.size // self.outputs, *moments, *norm2, training)
+        weight_bias, statistics = _prefixed(parameters, "norm2"), _prefixed(state, "norm2")
+        mean2, rstd2, *affine2 = norm.affine(u.size // self.outputs, moments, weight_bias, statistics, training)
         s = kernels.convolve(a, parameters["shortcut.weight"], None, stride, (0, 0)) if self.changes_shape else x
         b = kernels.Normalised(u, *affine2)
         y = kernels.convolve(b, parameters["conv2.weight"], None, (1, 1), (1, 1), residual=s)
@@ -157,7 +158,7 @@ class PreActivationBlock:
         w, dw = parameters["conv2.weight"], gradients["conv2.weight"]
         db, *sums = kernels.convolve_gradient(b, dy, w, one, one, dw, None, True, mean2.astype(x.dtype))
         names = ("norm2.weight", "norm2.bias")
-        spread = add_and_spread(*sums, mean2, rstd2, parameters, gradients, u.size // self.outputs, names)
+        spread = add_and_spread(sums, mean2, rstd2, parameters, gradients, u.size // self.outputs, names)
         du = kernels.GradientOfNormalised(db, b, *spread, pooled=False)
         # forward was u = conv1(a)
         w, dw = parameters["conv1.weight"], gradients["conv1.weight"]
@@ -168,7 +169,7 @@ class PreActivationBlock:
             np.add(da, kernels.convolve_gradient(a, dy, w, stride, (0, 0), dw, None, True), out=da)
             sums = kernels.gradient_sums(rows_of(x), rows_of(da), a.scale, a.shift, middle, 0.0)
         names = ("norm1.weight", "norm1.bias")
-        spread = add_and_spread(*sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, names)
+        spread = add_and_spread(sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, names)
         rows = rows_of(da)
         kernels.input_gradient(rows_of(x), rows, a.scale, a.shift, *spread, 0.0, rows)
         if not self.changes_shape:
@@ -202,7 +203,7 @@ class NormReluMean:
         rows = rows_of(x)
         moments = kernels.moments(rows) if training and len(rows) else (None, None)
         norm = _Norm(self.epsilon, self.momentum)
-        mean, rstd, scale, shift = norm.affine(len(rows), *moments, parameters, state, training)
+        mean, rstd, scale, shift = norm.affine(len(rows), moments, parameters, state, training)
         y = memory.empty((len(x), self.channels), x.dtype)
         normalised = memory.empty(x.shape, x.dtype)
         kernels.scale_shift(rows, scale, shift, 0.0, normalised.reshape(rows.shape))
@@ -219,6 +220,6 @@ class NormReluMean:
         np.multiply(dy[:, None, None, :], 1 / (x.shape[1] * x.shape[2]), out=da)
         da = rows_of(da)
         sums = kernels.gradient_sums(rows, da, scale, shift, mean.astype(x.dtype), 0.0)
-        spread = add_and_spread(*sums, mean, rstd, parameters, gradients, len(rows))
+        spread = add_and_spread(sums, mean, rstd, parameters, gradients, len(rows))
         kernels.input_gradient(rows, da, scale, shift, *spread, 0.0, da)
         return (da.reshape(x.shape),)

@@ -50,8 +50,8 @@ class BatchNorm:
         x, mean, rstd, training = saved
         x2, dy2, kernels = rows_of(x), rows_of(dy), of(x)
         scale, shift = scale_and_shift(mean, rstd, parameters["weight"], parameters["bias"])
-        sum_dy, sum_dy_x = kernels.gradient_sums(x2, dy2, scale, shift, mean.astype(x.dtype), NO_FLOOR)
-        slope, offset = add_and_spread(sum_dy, sum_dy_x, mean, rstd, parameters, gradients, len(x2) if training else 0)
+        sums = kernels.gradient_sums(x2, dy2, scale, shift, mean.astype(x.dtype), NO_FLOOR)
+        slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, len(x2) if training else 0)
         # forward was y = x scale + shift, where scale and shift came from x: `slope` and `offset` carry that part
         kernels.input_gradient(x2, dy2, scale, shift, slope, offset, NO_FLOOR, dy2)
         return (dy2.reshape(x.shape),)
@@ -83,11 +83,12 @@ def scale_and_shift(mean, rstd, gamma, beta):
     return scale.astype(gamma.dtype), shift.astype(gamma.dtype)
 
 
-def add_and_spread(sum_dz, sum_dz_x, mean, rstd, parameters, gradients, count: int, names=("weight", "bias")):
-    """Adds dgamma and dbeta, from sum dz and sum dz (x - mean); returns slope and offset of the input gradient
+def add_and_spread(sums, mean, rstd, parameters, gradients, count: int, names=("weight", "bias")):
+    """Adds dgamma and dbeta, from sums = (sum dz, sum dz (x - mean)); returns slope and offset of the input gradient
 
     scale dz - slope x - offset = gamma rstd (dz - sum dz / count - xhat sum(dz xhat) / count). Count 0: constants.
     """
+    sum_dz, sum_dz_x = sums
     gamma = parameters[names[0]]
     dgamma = sum_dz_x * rstd
     gradients[names[0]] += dgamma.astype(gamma.dtype)

@@ -48,7 +48,9 @@ class _Window:
 
     def output(self, x, ceil_mode: bool) -> tuple[int, ...]:
         """Rows and columns of windows; ValueError when the image holds none."""
-        sides = tuple(pooled_size(side, *z, ceil_mode) for side, *z in zip(x.shape[1:3], *self.window(), strict=True))
+        sides = tuple(
+            pooled_size(side, k, s, p, ceil_mode) for side, k, s, p in zip(x.shape[1:3], *self.window(), strict=True)
+        )
         if min(sides) < 1:
             raise ValueError(f"{type(self).__name__} {self.kernel} got images {x.shape}; wanted a larger resolution")
         return sides
