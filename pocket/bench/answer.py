@@ -11,8 +11,9 @@ from pocket.bench.pairing import pairs
 from pocket.bench.quantity import QUANTITIES
 from pocket.bench.series import plots
 from pocket.bench.spec import Experiment
+from pocket.bench.stats import EQUALITY_LEVEL
 from pocket.bench.telling import allocation_sentences, pair_sentences
-from pocket.bench.unit import quantity_text, setting_label, setting_words, signed
+from pocket.bench.unit import TRAINERS, per_cent, quantity_text, setting_label, setting_words, signed
 
 SENTENCES = 3
 SCORES = ("accuracy", "r2")
@@ -64,7 +65,8 @@ def _contrast_text(one: Contrast) -> str:
     if low is None or high is None:
         interval = "one seed, so no interval"
     else:
-        interval = f"90 % interval {signed(low * scale)} to {signed(high * scale)}, n = {one.difference.n} seeds"
+        ends = f"{signed(low * scale)} to {signed(high * scale)}"
+        interval = f"{per_cent(EQUALITY_LEVEL)} interval {ends}, n = {one.difference.n} seeds"
     label = quantity.label[0].upper() + quantity.label[1:]
     return f"{label}: engine {engine}, PyTorch {torch}, difference {difference} ({interval})."
 
@@ -99,19 +101,25 @@ def _sweep_text(series: Mapping[str, Any], unit: str) -> str:
 
 
 def _table_sentences(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
-    """The table's first quantity that has values, row by row."""
-    rows = table(experiment, found)
+    """The table's first quantity that has values: each trainer's rows, told by their other settings."""
+    shown_rows = table(experiment, found)
     for name in table_names(experiment)[1]:
-        told = [text for row in rows if (text := _row_text(row, name))]
-        if any(row.cells[name].estimate for row in rows):
+        if any(row.cells[name].estimate for row in shown_rows):
+            trainers: dict[str, list[str]] = {}
+            for row in shown_rows:
+                trainers.setdefault(TRAINERS.get(row.key.get("trainer", ""), ""), []).extend(_row_text(row, name))
+            told = [f"{trainer} {', '.join(texts)}".strip() for trainer, texts in trainers.items() if texts]
             label = QUANTITIES[name].label
-            return [f"{label[0].upper()}{label[1:]}: {'; '.join(told[:6])}."]
+            return [f"{label[0].upper()}{label[1:]}: {'; '.join(told)}."]
     return ["Its runs ended well and hold none of the numbers that its table shows."]
 
 
-def _row_text(row: Row, name: str) -> str:
-    estimate, who = row.cells[name].estimate, ", ".join(setting_words(row.key)) or "all runs"
-    if estimate is None:
-        failed = [one.status for one in row.outcomes if not one.ok and one.kind in QUANTITIES[name].kinds]
-        return f"{who}: {failed[0].replace('_', ' ')}" if failed else ""
-    return f"{who} {quantity_text(estimate.value, QUANTITIES[name].unit)}"
+def _row_text(row: Row, name: str) -> list[str]:
+    """`98.33 % (accumulation steps 8)`, or the status where there is no number; nothing where none was planned."""
+    quantity, estimate = QUANTITIES[name], row.cells[name].estimate
+    words = setting_words({key: value for key, value in row.key.items() if key != "trainer"})
+    which = f" ({', '.join(words)})" if words else ""
+    if estimate is not None:
+        return [f"{quantity_text(estimate.value, quantity.unit)}{which}"]
+    failed = [one.status for one in row.outcomes if not one.ok and one.kind in quantity.kinds]
+    return [f"{failed[0].replace('_', ' ')}{which}"] if failed else []

@@ -8,7 +8,7 @@ from pocket.bench.curve import CURVES, Curve, mean_curve
 from pocket.bench.outcome import Outcome
 from pocket.bench.quantity import QUANTITIES, Quantity
 from pocket.bench.spec import Experiment
-from pocket.bench.unit import setting_label, setting_value, setting_words
+from pocket.bench.unit import SETTING_UNITS, setting_label, setting_value, setting_words
 from pocket.mistake import Mistake
 
 Data = dict[str, Any]
@@ -57,7 +57,7 @@ def _list(value: Any) -> list[str]:
 
 
 def _axis(x: str) -> Data:
-    label, unit = AXIS_LABELS.get(x, (setting_label(x), ""))
+    label, unit = AXIS_LABELS.get(x, (setting_label(x), SETTING_UNITS.get(x, "")))
     return {"name": x, "label": label, "unit": unit}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 MIB, GIB = 2.0**20, 2.0**30
+NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # Unit of a record -> (divisor, unit shown) when one unit must serve a whole axis or column.
 SHOWN = {"s": (1e-3, "ms"), "bytes": (MIB, "MiB"), "fraction": (1e-2, "%"), "1/s": (1.0, "1/s"), "ratio": (1.0, "×")}
@@ -15,8 +16,7 @@ SETTING_LABELS = {
     "malloc": "allocator",
     "accumulation_steps": "accumulation steps",
     "divide_loss": "loss divided",
-    "resolution": "resolution, pixels",
-    "allocation_bytes": "allocation, bytes",
+    "allocation_bytes": "allocation",
     "train_samples": "training samples",
     "test_samples": "test samples",
     "last_batch": "last batch",
@@ -24,6 +24,8 @@ SETTING_LABELS = {
     "memory_budget": "memory budget",
     "weight_decay": "weight decay",
 }
+
+SETTING_UNITS = {"resolution": "pixels", "allocation_bytes": "bytes"}
 
 TRAINERS = {"engine": "engine", "torch": "PyTorch"}
 
@@ -71,8 +73,9 @@ def shown(value: float, unit: str, reference: float | None = None) -> tuple[str,
 
 
 def quantity_text(value: float, unit: str) -> str:
+    """`46.0 MiB`, with a space at which no line breaks."""
     number, name = shown(value, unit)
-    glue = "" if name in ("", "×") else " "
+    glue = "" if name in ("", "×") else NO_BREAK
     return f"{number}{glue}{name}"
 
 
@@ -82,7 +85,7 @@ def signed(value: float) -> str:
 
 
 def per_cent(share: float) -> str:
-    return f"{share * 100:.0f} %"
+    return f"{share * 100:.0f}{NO_BREAK}%"
 
 
 def setting_label(name: str) -> str:

@@ -151,7 +151,7 @@ def test_an_altered_answer_hidden_value_or_removed_row_is_found(copied):
     plan, results = copied
     page = results / "report.html"
     whole = page.read_bytes()
-    edit(page, "±3 %", "±9 %")
+    edit(page, "±3\N{NO-BREAK SPACE}%", "±9\N{NO-BREAK SPACE}%")
     only(verify(plan, results), "page, answers, self_test", "±9 %", "±3 %")
     page.write_bytes(whole)
     edit(page, 'data-sort="2', 'data-sort="3')
