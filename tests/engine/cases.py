@@ -14,6 +14,7 @@ import numpy as np
 from pocket.engine.ops.activation import ReLU, Sigmoid
 from pocket.engine.ops.conv import Conv2d, TiledConv2d
 from pocket.engine.ops.dropout import Dropout
+from pocket.engine.ops.fused import ConvNormReluPool, NormReluMean, PreActivationBlock
 from pocket.engine.ops.linear import Flatten, Linear
 from pocket.engine.ops.loss import CrossEntropy, MeanSquaredError
 from pocket.engine.ops.norm import BatchNorm, Standardise
@@ -94,9 +95,25 @@ def convolutions(kind) -> dict[str, Case]:
         f"{name} 1x3 stride 1x2": of_images(kind(2, 3, (1, 3), stride=(1, 2), padding=(0, 1)), (4, 7, 2)),
         f"{name} many channels": of_images(kind(35, 37, 3, padding=1), (3, 3, 35)),
         f"{name} wide rows": of_images(kind(3, 5, 3, padding=1), (2, 19, 3)),
+        f"{name} wide rows, many channels": of_images(kind(17, 18, 3, padding=1), (2, 9, 17), n=1),
         f"{name} many channels, stride 2": of_images(kind(17, 34, 3, stride=2, padding=1), (4, 4, 17)),
+        f"{name} many places": of_images(kind(1, 2, 1), (8, 17, 1)),
         f"{name} first layer": of_images(kind(3, 4, 3, padding=1, input_gradient=False), (4, 4, 3)),
     }
+
+
+def pooled_block(inputs, outputs, image, n=2, *, seed, **more) -> Case:
+    """Convolution to 2x2 pooling. It saves its input, the convolution's output, and two float64 values a channel."""
+    values = n * image[0] * image[1]
+    operator = ConvNormReluPool(inputs, outputs, **more)
+    return Case(operator, ((n, *image, inputs),), 4 * values * (inputs + outputs) + 16 * outputs, seed=seed)
+
+
+def residual_block(inputs, outputs, image, n=2, *, seed, stride=1) -> Case:
+    """A pre-activation block. It saves the two maps that it normalises, and two float64 values a channel of each."""
+    values, small = n * image[0] * image[1], n * -(-image[0] // stride) * -(-image[1] // stride)
+    saved = 4 * (values * inputs + small * outputs) + 16 * (inputs + outputs)
+    return Case(PreActivationBlock(inputs, outputs, stride), ((n, *image, inputs),), saved, seed=seed)
 
 
 CASES = {
@@ -117,6 +134,22 @@ CASES = {
     "batch norm 2d": Case(BatchNorm(3), ((2, 3, 4, 3),), 288 + 48),
     "batch norm 2d, plain average": Case(BatchNorm(2, momentum=None), ((3, 3, 3, 2),), 216 + 32),
     "batch norm 2d, many rows": Case(BatchNorm(2), ((2, 9, 9, 2),), 1296 + 32),
+    "batch norm in evaluation": Case(BatchNorm(3), ((2, 3, 4, 3),), 288 + 36, training=False),
+    "pooled block": pooled_block(3, 4, (4, 6), seed=1),
+    "pooled block, odd sides": pooled_block(2, 3, (5, 7), seed=0),
+    "pooled block 1x1": pooled_block(4, 3, (4, 4), kernel=1, seed=1),
+    "pooled block 5x5, plain average": pooled_block(2, 2, (4, 5), kernel=5, momentum=None, seed=0),
+    "pooled block, many channels": pooled_block(17, 35, (4, 4), seed=3),
+    "pooled block, wide rows": pooled_block(3, 17, (2, 18), n=3, epsilon=1e-2, seed=7),
+    "pooled block, first layer": pooled_block(3, 4, (4, 6), input_gradient=False, seed=1),
+    "residual block": residual_block(3, 3, (4, 5), seed=0),
+    "residual block, more channels": residual_block(2, 4, (4, 3), seed=0),
+    "residual block, stride 2": residual_block(3, 4, (4, 6), stride=2, seed=0),
+    "residual block, stride 2, odd sides": residual_block(3, 3, (5, 7), stride=2, seed=2),
+    "residual block, many channels": residual_block(17, 17, (3, 9), seed=8),
+    "residual block, many channels, stride 2": residual_block(17, 33, (4, 4), stride=2, seed=0),
+    "norm, relu, mean": Case(NormReluMean(3), ((3, 4, 5, 3),), 720 + 48, seed=0),
+    "norm, relu, mean, one place": Case(NormReluMean(4, momentum=None), ((5, 1, 1, 4),), 80 + 64, seed=0),
     "relu": Case(ReLU(), ((3, 4, 2),), 96, apart),
     "sigmoid": Case(Sigmoid(), ((3, 4, 2),), 96),
     "max pool 2x2": Case(MaxPool2d(2), ((2, 4, 6, 3),), 36, apart),
@@ -127,7 +160,7 @@ CASES = {
     "max pool 1x1 stride 2, ceil": Case(MaxPool2d(1, stride=2, ceil_mode=True), ((1, 6, 7, 2),), 24, apart),
     "max pool 3x2 stride 1x2": Case(MaxPool2d((3, 2), stride=(1, 2), padding=(1, 0)), ((2, 4, 5, 2),), 32, apart),
     "average pool 2x2": Case(AvgPool2d(2), ((2, 4, 6, 3),), 0),
-    "average pool 3x3 stride 2, padded": Case(AvgPool2d(3, stride=2, padding=1), ((2, 5, 6, 2),), 0),
+    "average pool 3x3 stride 2, padded": Case(AvgPool2d(3, stride=2, padding=1), ((2, 5, 7, 2),), 0),
     "average pool 3x2 stride 1x2": Case(AvgPool2d((3, 2), stride=(1, 2), padding=(1, 0)), ((2, 4, 5, 2),), 0),
     "global average pool": Case(GlobalAvgPool(), ((2, 3, 4, 5),), 0),
     "add": Case(Add(), ((2, 3, 4), (2, 3, 4)), 0),
@@ -144,6 +177,7 @@ WITHOUT_INPUT_GRADIENT = {
     ("linear, first layer", 0),
     ("Conv2d first layer", 0),
     ("TiledConv2d first layer", 0),
+    ("pooled block, first layer", 0),
     ("cross-entropy", 1),
     ("mean squared error", 1),
     ("standardise images", 0),

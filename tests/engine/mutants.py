@@ -9,6 +9,8 @@
     axis numbers    each to its neighbour, alone or in a tuple; the same in transpose, swapaxes and moveaxis
     transposes      .T and .transpose(...) left out
 
+and the same where NumPy spells it np.add(a, b, out=a), np.multiply(a, b, out=c), x.sum(0).
+
 What only words an error is left alone. A mutant is used by putting its code object in the place of the function's own:
 whoever calls the function then calls the mutant, and nothing is imported or compiled anew.
 """
@@ -21,6 +23,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
 AXIS_METHODS = {"transpose", "swapaxes", "moveaxis"}
+REDUCTIONS = {"sum", "mean", "max", "min"}
+OPPOSITE = {"add": "subtract", "subtract": "add"}
 Change = Callable[[ast.AST], ast.AST]
 
 
@@ -67,8 +71,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, Change]]:
         yield from _of_axes(node.value, lambda n: n.value, _text(node))
     elif isinstance(node, ast.Attribute) and node.attr == "T":
         yield f"{_text(node)} without .T", lambda n: n.value
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in AXIS_METHODS:
-        yield from _of_axis_call(node)
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        yield from _of_call(node)
 
 
 def _of_augmented(node: ast.AugAssign) -> Iterator[tuple[str, Change]]:
@@ -108,8 +112,10 @@ def _of_axes(value: ast.expr, find: Callable, where: str) -> Iterator[tuple[str,
             neighbour = ast.copy_location(ast.Constant(number - 1 if number > 0 else number + 1), container)
             if isinstance(container, ast.Tuple | ast.List):
                 container.elts[place] = neighbour
-            else:
+            elif isinstance(n, ast.keyword):
                 n.value = neighbour
+            else:
+                n.args[0] = neighbour
             return n
 
         yield f"{where} with axis {number} moved", change
@@ -121,6 +127,30 @@ def _number(node: ast.expr) -> int | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         return -node.operand.value
     return None
+
+
+def _of_call(node: ast.Call) -> Iterator[tuple[str, Change]]:
+    name, of_numpy = node.func.attr, _is_numpy(node.func.value)
+    if name in AXIS_METHODS:
+        yield from _of_axis_call(node)
+    elif name in REDUCTIONS and not of_numpy and node.args:
+        yield from _of_axes(node.args[0], lambda n: n.args[0], _text(node))
+    elif of_numpy and name in OPPOSITE:
+        yield f"{_text(node)} with the opposite sign", _renamed(OPPOSITE[name])
+        out = [ast.unparse(keyword.value) for keyword in node.keywords if keyword.arg == "out"]
+        if out == [ast.unparse(node.args[0])]:
+            yield f"{_text(node)} assigned instead", _renamed("positive", keep=1)
+    elif of_numpy and name in ("multiply", "divide"):
+        yield f"{_text(node)} without its second factor", _renamed("positive", keep=0)
+
+
+def _renamed(name: str, keep: int | None = None) -> Change:
+    def change(n):
+        n.func.attr = name
+        n.args = n.args if keep is None else [n.args[keep]]
+        return n
+
+    return change
 
 
 def _of_axis_call(node: ast.Call) -> Iterator[tuple[str, Change]]:

@@ -9,6 +9,7 @@ from torch.nn import functional
 
 from pocket.engine.ops.activation import ReLU, Sigmoid
 from pocket.engine.ops.conv import Conv2d, TiledConv2d
+from pocket.engine.ops.fused import ConvNormReluPool, NormReluMean, PreActivationBlock
 from pocket.engine.ops.linear import Flatten, Linear
 from pocket.engine.ops.loss import CrossEntropy, MeanSquaredError
 from pocket.engine.ops.norm import BatchNorm, Standardise
@@ -63,12 +64,46 @@ def standardise(operator, inputs, parameters, state, training):
     return (x.float() / operator.divisor - torch.tensor(operator.mean)) / torch.tensor(operator.std)
 
 
+def part(values, name):
+    """The entries of one part of a fused operator, without its name."""
+    return {key.removeprefix(name + "."): value for key, value in values.items() if key.startswith(name + ".")}
+
+
+def norm_relu(operator, x, parameters, state, training):
+    """N C H W, unlike the others."""
+    return nchw(batch_norm(operator, (nhwc(x),), parameters, state, training)).relu()
+
+
+def pooled_block(operator, inputs, parameters, state, training):
+    weight, bias = parameters["conv.weight"].permute(3, 2, 0, 1), parameters["conv.bias"]
+    y = functional.conv2d(nchw(inputs[0]), weight, bias, padding=operator.kernel // 2)
+    a = norm_relu(operator, y, part(parameters, "norm"), part(state, "norm"), training)
+    return nhwc(functional.max_pool2d(a, 2))
+
+
+def residual_block(operator, inputs, parameters, state, training):
+    x = nchw(inputs[0])
+    weights = {name: value.permute(3, 2, 0, 1) for name, value in parameters.items() if value.ndim == 4}
+    a = norm_relu(operator, x, part(parameters, "norm1"), part(state, "norm1"), training)
+    u = functional.conv2d(a, weights["conv1.weight"], stride=operator.stride, padding=1)
+    b = norm_relu(operator, u, part(parameters, "norm2"), part(state, "norm2"), training)
+    around = functional.conv2d(a, weights["shortcut.weight"], stride=operator.stride) if len(weights) == 3 else x
+    return nhwc(functional.conv2d(b, weights["conv2.weight"], padding=1) + around)
+
+
+def norm_relu_mean(operator, inputs, parameters, state, training):
+    return norm_relu(operator, nchw(inputs[0]), parameters, state, training).mean((2, 3))
+
+
 ORACLES = {
     Linear: linear,
     Flatten: flatten,
     Conv2d: convolution,
     TiledConv2d: convolution,
     BatchNorm: batch_norm,
+    ConvNormReluPool: pooled_block,
+    PreActivationBlock: residual_block,
+    NormReluMean: norm_relu_mean,
     ReLU: lambda operator, inputs, parameters, state, training: inputs[0].relu(),
     Sigmoid: lambda operator, inputs, parameters, state, training: inputs[0].sigmoid(),
     MaxPool2d: max_pool,
