@@ -5,24 +5,35 @@ crash. Work is split over two threads' shares, one after the other, and strips a
 inputs take every path that large ones do.
 """
 
+import importlib
+import pkgutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from types import ModuleType
 from unittest.mock import patch
 
 import numpy as np
 
-from pocket.engine import memory
+from pocket.engine import kernels, memory, ops
 from pocket.engine.kernels import compile as compiling
-from pocket.engine.kernels import cpu_convolution, cpu_normalise, cpu_patch, cpu_product, cpu_tile, threads
-from pocket.engine.ops import dropout
+from pocket.engine.kernels import cpu_tile, threads
 
-SHORT_STRIPS = (
-    (cpu_normalise, "ROWS_AT_ONCE", 3),
-    (cpu_product, "ROWS_AT_ONCE", 2),
-    (cpu_convolution, "PIXELS_AT_ONCE", 8),
-    (cpu_patch, "STRIP_BYTES", 1000),
-    (dropout, "CHUNK", 16),
-)
+# How much a loop takes at once, wherever a module names it; short enough that small inputs take several turns.
+SHORT = {"ROWS_AT_ONCE": 3, "PIXELS_AT_ONCE": 8, "STRIP_BYTES": 1000, "CHUNK": 16}
+
+
+def modules() -> list[ModuleType]:
+    """Every module of the operators and of the kernels."""
+    found = [(package, entry.name) for package in (ops, kernels) for entry in pkgutil.iter_modules(package.__path__)]
+    return [importlib.import_module(f"{package.__name__}.{name}") for package, name in found]
+
+
+def forget_cached() -> None:
+    """Empty every cache of a module, so that a changed function is called again."""
+    for module in modules():
+        for part in vars(module).values():
+            if hasattr(part, "cache_clear"):
+                part.cache_clear()
 
 
 @contextmanager
@@ -35,8 +46,9 @@ def plain_python(pool_bytes: int = 1 << 26) -> Iterator[None]:
         changes.enter_context(patch.object(compiling.Late, "__call__", _tile, create=True))
         changes.enter_context(patch.object(threads, "over", _over))
         changes.enter_context(patch.object(threads, "count", lambda: 2))
-        for module, name, short in SHORT_STRIPS:
-            changes.enter_context(patch.object(module, name, short))
+        for module in modules():
+            for name in SHORT.keys() & vars(module).keys():
+                changes.enter_context(patch.object(module, name, SHORT[name]))
         yield
 
 

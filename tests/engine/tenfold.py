@@ -1,14 +1,12 @@
-"""One small job of ten updates, run by the engine's trainer and by plain PyTorch from the same weights and batches."""
+"""Small jobs of ten updates an epoch, for the engine's trainer and for plain PyTorch."""
+
+from dataclasses import replace
 
 import numpy as np
-import torch
-from torch.nn import functional
 
 from pocket import contract
 from pocket.engine.initialise import initial_weights
 from pocket.engine.train import train
-
-from .pytorch_nets import net
 
 OPTIMIZERS = {
     "sgd": {"optimizer": "sgd", "momentum": 0.0},
@@ -22,6 +20,21 @@ WIDTHS = {"mlp": 0.5, "simple_cnn": 0.25, "resnet": 0.125}
 MEAN, STD = np.array([0.4, 0.5, 0.6], np.float32), np.array([0.2, 0.25, 0.3], np.float32)
 CLASSES = 7
 UPDATES = 10
+
+
+def table_job(optimizer="sgd", dtype="float64", batch=12, seed=3, **more):
+    """A regression on table rows: three features, one target."""
+    made = job("mlp", optimizer, dtype, batch, seed, **{"learning_rate": 1e-3, **more})
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((UPDATES, batch, 3), dtype=np.float32)
+    y = x.sum(axis=2, keepdims=True) ** 2
+
+    def batches(epoch):
+        for rows, targets in zip(x, y, strict=True):
+            yield contract.MicroBatch(rows, targets, batch, True)
+
+    weights = initial_weights("mlp", (3,), 1, WIDTHS["mlp"], "xavier", seed)
+    return replace(made, weights=weights, batches=batches, input_shape=(3,), outputs=1, task="regression")
 
 
 def job(model, optimizer="sgd", dtype="float64", batch=12, seed=3, images=None, micro_batches=1, **more):
@@ -77,42 +90,4 @@ def job(model, optimizer="sgd", dtype="float64", batch=12, seed=3, images=None, 
 
 def engine_losses(a_job):
     """The loss of each update."""
-    return np.array([float(event.loss) for event in drained(a_job) if isinstance(event, contract.Step)])
-
-
-def drained(a_job):
-    """All events of a training; the score is of no interest to it."""
-    return list(train(a_job))
-
-
-def pytorch_losses(a_job, memory_format=torch.contiguous_format):
-    """The loss of each update, in plain PyTorch."""
-    settings = a_job.settings
-    dtype = getattr(torch, settings["dtype"])
-    model = net(settings["model"], a_job.input_shape, a_job.outputs, settings["width"], a_job.weights, dtype)
-    model = model.to(memory_format=memory_format)
-    mean, std = (torch.tensor(array, dtype=dtype).view(-1, 1, 1) for array in (MEAN, STD))
-    optimizer = _optimizer(model, settings)
-    losses, gathered = [], 0.0
-    for batch in a_job.batches(0):
-        pixels = torch.from_numpy(batch.x).permute(0, 3, 1, 2).to(dtype) / 255
-        x = ((pixels - mean) / std).contiguous(memory_format=memory_format)
-        loss = functional.cross_entropy(model(x), torch.from_numpy(batch.y)) * (len(batch.y) / batch.group_samples)
-        loss.backward()
-        gathered += loss.item()
-        if batch.ends_group:
-            optimizer.step()
-            optimizer.zero_grad()
-            losses.append(gathered)
-            gathered = 0.0
-    return np.array(losses)
-
-
-def _optimizer(model, settings):
-    shared = {"lr": settings["learning_rate"], "weight_decay": settings["weight_decay"]}
-    if settings["optimizer"] == "adam":
-        return torch.optim.Adam(model.parameters(), **shared)
-    if settings["optimizer"] == "adamw":
-        return torch.optim.AdamW(model.parameters(), **shared)
-    momentum = {"momentum": settings["momentum"], "nesterov": settings["nesterov"]}
-    return torch.optim.SGD(model.parameters(), **shared, **momentum)
+    return np.array([float(event.loss) for event in train(a_job) if isinstance(event, contract.Step)])

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from .tenfold import OPTIMIZERS, WIDTHS, engine_losses, job, pytorch_losses
+from .pytorch_train import pytorch_losses
+from .tenfold import OPTIMIZERS, WIDTHS, engine_losses, job, table_job
 
 FLOOR = 2e-6  # relative: about 20 roundings of float32, for where PyTorch's two runs happen to agree exactly
 
@@ -17,6 +18,20 @@ def test_losses_agree_in_float64(model, optimizer):
     assert len(ours) == 10
     assert ours[-1] != ours[0]
     np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_losses_of_a_regression_agree_in_float64(optimizer):
+    a_job = table_job(optimizer)
+    np.testing.assert_allclose(engine_losses(a_job), pytorch_losses(a_job), rtol=1e-9)
+
+
+@pytest.mark.parametrize("schedule", ["cosine", "step"])
+def test_losses_under_a_schedule_agree_in_float64(schedule):
+    a_job = job("mlp", "momentum", epochs=4, schedule=schedule)
+    ours = engine_losses(a_job)
+    assert len(ours) == 40
+    np.testing.assert_allclose(ours, pytorch_losses(a_job), rtol=1e-9)
 
 
 @pytest.mark.parametrize("model", WIDTHS)
