@@ -3,7 +3,15 @@
 import numpy as np
 
 from pocket.engine import memory
-from pocket.engine.kernels.cpu_convolution import GradientOfNormalised, Normalised, convolve, convolve_gradient
+from pocket.engine.kernels.cpu_convolution import (
+    NORMALISED,
+    POOLED,
+    GradientOfNormalised,
+    Normalised,
+    add_channel_sums,
+    convolve,
+    convolve_gradient,
+)
 from pocket.engine.kernels.cpu_normalise import gradient_sums, input_gradient, moments, scale_shift
 from pocket.engine.kernels.cpu_normalised_pool import normalised_pool, normalised_pool_sums
 from pocket.engine.kernels.cpu_patch import output_size, patch_convolution, patch_convolution_gradient
@@ -11,8 +19,11 @@ from pocket.engine.kernels.cpu_pool import average_pool, average_pool_gradient, 
 from pocket.engine.kernels.cpu_product import add_product, product
 
 __all__ = [
+    "NORMALISED",
+    "POOLED",
     "GradientOfNormalised",
     "Normalised",
+    "add_channel_sums",
     "add_product",
     "average_pool",
     "average_pool_gradient",

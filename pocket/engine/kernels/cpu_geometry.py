@@ -6,7 +6,7 @@ the padded input was touched by kernel rows a, a + s, ... where a = q mod s, and
 """
 
 import functools
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,116 +14,98 @@ from pocket.engine import memory
 from pocket.engine.kernels.cpu_patch import output_size
 from pocket.engine.kernels.cpu_tile import TILE, block
 
-# One walk is one row of these numbers, in elements of the arrays:
+# One walk is a row of these numbers, in elements of the arrays:
 #   rows, columns                            output positions
 #   in_start, in_row, in_pixel               first patch; steps from one output row, and pixel, to the next
 #   taps, tap_row, run                       kernel rows; step between them; contiguous pixels * channels of each
 #   weight_start                             the packed weights
 #   out_start, out_row, out_pixel            first output; steps as above
-WALK_NUMBERS = 12
 
 
-def padded_channels(channels: int, dtype) -> int:
+class Layout(NamedTuple):
+    """The sizes of one convolution, as kernels take them: pairs of rows and columns, and walks."""
+
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int]
+    border: tuple[int, int]  # rows above and columns left of dy, so that its first pixels find their neighbours
+    image: tuple[int, int, int]  # H, W, C
+    output: tuple[int, int, int]  # Ho, Wo, Co
+    padded: tuple[int, int, int]  # the image with its border
+    padded_dy: tuple[int, int, int]  # the output gradient with its border, channels rounded up to whole tiles
+    forward: np.ndarray  # one walk
+    backward: np.ndarray  # (phases, numbers)
+
+
+def layout_of(x: np.ndarray, w: np.ndarray, stride, padding) -> Layout:
+    """The layout of a convolution of x (N, H, W, C) with w (kernel_h, kernel_w, C, Co)."""
+    return _layout(x.shape[1:], w.shape[:2], w.shape[3], tuple(stride), tuple(padding), w.dtype)
+
+
+@functools.lru_cache(maxsize=256)
+def _layout(image, kernel, outputs, stride, padding, dtype) -> Layout:
+    (H, W, C), (pad_h, pad_w) = image, padding
+    output = (*output_size(H, W, kernel, stride, padding), outputs)
+    padded = (H + 2 * pad_h, W + 2 * pad_w, C)
+    border = tuple(-(-k // s) - 1 for k, s in zip(kernel, stride, strict=True))
+    reach = [max(output[i], (image[i] - 1 + padding[i]) // stride[i] + 1) for i in (0, 1)]
+    padded_dy = (border[0] + reach[0], border[1] + reach[1], whole_tiles(outputs, dtype))
+    row = padded[1] * C
+    forward = [*output[:2], 0, row * stride[0], C * stride[1], kernel[0], row, kernel[1] * C, 0]
+    forward += [0, output[1] * outputs, outputs]
+    partial = Layout(kernel, stride, padding, border, image, output, padded, padded_dy, np.array(forward), np.empty(0))  # type: ignore[arg-type]
+    return partial._replace(backward=_backward_walks(partial, whole_tiles(C, dtype)))
+
+
+def phases(layout: Layout) -> list[tuple[int, int, int, int]]:
+    """(a, b, kernel rows, kernel columns) of each remainder by the stride."""
+    (kernel_h, kernel_w), (s_h, s_w) = layout.kernel, layout.stride
+    return [(a, b, len(range(a, kernel_h, s_h)), len(range(b, kernel_w, s_w))) for a in range(s_h) for b in range(s_w)]
+
+
+def _backward_walks(layout: Layout, inputs: int) -> np.ndarray:
+    (H, W, C), (_, dy_W, dy_C), (s_h, s_w), border = layout.image, layout.padded_dy, layout.stride, layout.border
+    walks, weight_start = [], 0
+    for a, b, taps_h, taps_w in phases(layout):
+        # input rows y = s i + a - padding, from the first i that makes y >= 0
+        i, j = (-(-(p - r) // s) for p, r, s in zip(layout.padding, (a, b), layout.stride, strict=True))
+        y, x = i * s_h + a - layout.padding[0], j * s_w + b - layout.padding[1]
+        # the flipped kernel starts at output row i - (taps - 1)
+        start = ((i - taps_h + 1 + border[0]) * dy_W + j - taps_w + 1 + border[1]) * dy_C
+        sizes = [len(range(y, H, s_h)), len(range(x, W, s_w)), start, dy_W * dy_C, dy_C]
+        walks.append([*sizes, taps_h, dy_W * dy_C, taps_w * dy_C, weight_start, (y * W + x) * C, s_h * W * C, s_w * C])
+        weight_start += taps_h * taps_w * dy_C * inputs
+    return np.array(walks)
+
+
+def whole_tiles(channels: int, dtype) -> int:
     """Channels rounded up to whole tiles."""
     return -(-channels // block(dtype)) * block(dtype)
 
 
-@dataclass(frozen=True)
-class Geometry:
-    """Sizes of one convolution over images (H, W, C) with weights (kernel_h, kernel_w, C, Co)."""
+def padded_room(layout: Layout, shape: tuple[int, int, int], threads: int, dtype) -> np.ndarray:
+    """A padded image for each thread, flat, zero, with slack for the pixels that a last tile reads and drops."""
+    slack = (TILE * layout.stride[1] + layout.kernel[1]) * shape[2]
+    return memory.zeros((threads, shape[0] * shape[1] * shape[2] + slack), dtype)
 
-    image: tuple[int, int, int]
-    kernel: tuple[int, int]
-    outputs: int
-    stride: tuple[int, int]
-    padding: tuple[int, int]
-    dtype: np.dtype
 
-    @functools.cached_property
-    def output(self) -> tuple[int, int, int]:
-        return (*output_size(*self.image[:2], self.kernel, self.stride, self.padding), self.outputs)
+def pack(w: np.ndarray) -> np.ndarray:
+    """Weights of the forward walk, flat: (block of outputs, kernel_h, kernel_w, C, block)."""
+    packed = memory.empty(w.shape[0] * w.shape[1] * w.shape[2] * whole_tiles(w.shape[3], w.dtype), w.dtype)
+    _pack_blocks(w, w.shape[2], packed)
+    return packed
 
-    @functools.cached_property
-    def padded(self) -> tuple[int, int, int]:
-        """The image with its border."""
-        (H, W, C), (pad_h, pad_w) = self.image, self.padding
-        return H + 2 * pad_h, W + 2 * pad_w, C
 
-    @functools.cached_property
-    def border(self) -> tuple[int, int]:
-        """Rows above and columns left of dy, so that its first pixels find their neighbours."""
-        return tuple(-(-k // s) - 1 for k, s in zip(self.kernel, self.stride, strict=True))  # type: ignore[return-value]
-
-    @functools.cached_property
-    def padded_dy(self) -> tuple[int, int, int]:
-        """The output gradient with its border, channels rounded up to whole tiles."""
-        sizes = [
-            border + max(out, (side - 1 + pad) // stride + 1)
-            for border, out, side, pad, stride in zip(
-                self.border, self.output[:2], self.image[:2], self.padding, self.stride, strict=True
-            )
-        ]
-        return sizes[0], sizes[1], padded_channels(self.outputs, self.dtype)
-
-    @functools.cached_property
-    def forward_walk(self) -> np.ndarray:
-        """One walk (1, WALK_NUMBERS)."""
-        (_, W, C), (Ho, Wo, Co) = self.padded, self.output
-        taps, run = self.kernel[0], self.kernel[1] * C
-        steps = (0, W * C * self.stride[0], C * self.stride[1])
-        return np.array([[Ho, Wo, *steps, taps, W * C, run, 0, 0, Wo * Co, Co]], np.int64)
-
-    @functools.cached_property
-    def phases(self) -> list[tuple[int, int, int, int]]:
-        """(a, b, kernel rows, kernel columns) of each remainder that occurs."""
-        (kernel_h, kernel_w), (s_h, s_w) = self.kernel, self.stride
-        return [
-            (a, b, len(range(a, kernel_h, s_h)), len(range(b, kernel_w, s_w))) for a in range(s_h) for b in range(s_w)
-        ]
-
-    @functools.cached_property
-    def backward_walk(self) -> np.ndarray:
-        """The walks of the input gradient over padded_dy, (phases, WALK_NUMBERS)."""
-        (H, W, C), (_, dy_W, dy_C) = self.image, self.padded_dy
-        walks, weight_start = [], 0
-        for a, b, taps_h, taps_w in self.phases:
-            # input rows y = s i + a - padding, from the first i that makes y >= 0
-            first_h, first_w = (-(-(p - r) // s) for p, r, s in zip(self.padding, (a, b), self.stride, strict=True))
-            y0, x0 = first_h * self.stride[0] + a - self.padding[0], first_w * self.stride[1] + b - self.padding[1]
-            rows, columns = len(range(y0, H, self.stride[0])), len(range(x0, W, self.stride[1]))
-            # the flipped kernel starts at output row i - (taps - 1)
-            start = ((first_h - taps_h + 1 + self.border[0]) * dy_W + first_w - taps_w + 1 + self.border[1]) * dy_C
-            out_start, out_row, out_pixel = (y0 * W + x0) * C, self.stride[0] * W * C, self.stride[1] * C
-            run = taps_w * dy_C
-            walks.append([rows, columns, start, dy_W * dy_C, dy_C, taps_h, dy_W * dy_C, run])
-            walks[-1] += [weight_start, out_start, out_row, out_pixel]
-            weight_start += taps_h * run * padded_channels(C, self.dtype)
-        return np.array(walks, np.int64)
-
-    def room(self, threads: int, shape: tuple[int, int, int]) -> np.ndarray:
-        """A padded image for each thread, flat, zero, with slack for the pixels that a last tile reads and drops."""
-        slack = (TILE * self.stride[1] + self.kernel[1]) * shape[2]
-        return memory.zeros((threads, shape[0] * shape[1] * shape[2] + slack), self.dtype)
-
-    def pack(self, w: np.ndarray) -> np.ndarray:
-        """Weights of the forward walk, flat: (block of outputs, kernel_h, kernel_w * C, block)."""
-        packed = memory.empty(
-            self.kernel[0] * self.kernel[1] * self.image[2] * padded_channels(w.shape[3], w.dtype), w.dtype
-        )
-        _pack_blocks(w, w.shape[2], packed)
-        return packed
-
-    def pack_backward(self, w: np.ndarray) -> np.ndarray:
-        """Weights of the backward walks, flat: for each phase the flipped kernel, outputs and inputs exchanged."""
-        dy_C, inputs = self.padded_dy[2], padded_channels(self.image[2], w.dtype)
-        sizes = [taps_h * taps_w * dy_C * inputs for _, _, taps_h, taps_w in self.phases]
-        packed, start = memory.empty(sum(sizes), w.dtype), 0
-        for (a, b, _, _), size in zip(self.phases, sizes, strict=True):
-            taps = w[a :: self.stride[0], b :: self.stride[1]][::-1, ::-1].transpose(0, 1, 3, 2)
-            if size:
-                _pack_blocks(taps, dy_C, packed[start : start + size])
-            start += size
-        return packed
+def pack_backward(w: np.ndarray, layout: Layout) -> np.ndarray:
+    """Weights of the backward walks, flat: for each phase the flipped kernel, outputs and inputs exchanged."""
+    dy_C = layout.padded_dy[2]
+    packed = memory.empty(w.shape[0] * w.shape[1] * dy_C * whole_tiles(w.shape[2], w.dtype), w.dtype)
+    starts = [*layout.backward[:, 8], packed.size]
+    for number, (a, b, _, _) in enumerate(phases(layout)):
+        taps = w[a :: layout.stride[0], b :: layout.stride[1]][::-1, ::-1].transpose(0, 1, 3, 2)
+        if starts[number + 1] > starts[number]:
+            _pack_blocks(taps, dy_C, packed[starts[number] : starts[number + 1]])
+    return packed
 
 
 def _pack_blocks(w: np.ndarray, rows: int, packed: np.ndarray) -> None:
@@ -136,14 +118,3 @@ def _pack_blocks(w: np.ndarray, rows: int, packed: np.ndarray) -> None:
     for number, start in enumerate(range(0, M, width)):
         part = w[..., start : start + width]
         blocks[number, :, :, :K, : part.shape[3]] = part
-
-
-@functools.lru_cache(maxsize=256)
-def geometry(image, kernel, outputs, stride, padding, dtype) -> Geometry:
-    """The one Geometry of these sizes."""
-    return Geometry(image, kernel, outputs, stride, padding, np.dtype(dtype))
-
-
-def geometry_of(x: np.ndarray, w: np.ndarray, stride, padding) -> Geometry:
-    """The geometry of a convolution of x (N, H, W, C) with w (kernel_h, kernel_w, C, Co)."""
-    return geometry(x.shape[1:], w.shape[:2], w.shape[3], tuple(stride), tuple(padding), w.dtype)

@@ -130,3 +130,15 @@ def input_gradient_of_rows(x, dy, scale, shift, slope, offset, floor, out):
         for c in range(x.shape[1]):
             dz = dy[r, c] if x[r, c] * scale[c] + shift[c] > floor else zero
             out[r, c] = scale[c] * dz - slope[c] * x[r, c] - offset[c]
+
+
+@compiled
+def channel_sums(x, room, sums):
+    """sums += the rows of x, some at a time in x's own type."""
+    for start in range(0, x.shape[0], ROWS_AT_ONCE):
+        room[:] = 0
+        for r in range(start, min(start + ROWS_AT_ONCE, x.shape[0])):
+            for c in range(x.shape[1]):
+                room[c] += x[r, c]
+        for c in range(x.shape[1]):
+            sums[c] += room[c]

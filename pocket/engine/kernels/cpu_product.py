@@ -14,11 +14,9 @@ def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     M, N = out.shape
     work = a.shape[1] * M * N
     if M >= N:
-        threads.over(M, lambda i, j, thread: np.matmul(a[i:j], b, out=out[i:j]), _smallest(M, work))
+        threads.over(M, lambda i, j, t: np.matmul(a[i:j], b, out=out[i:j]), _smallest(M, work))
     else:
-        columns = memory.empty((N, M), out.dtype)  # transposed, so that each thread writes rows of its own
-        threads.over(N, lambda i, j, thread: np.matmul(b.T[i:j], a.T, out=columns[i:j]), _smallest(N, work))
-        np.copyto(out, columns.T)
+        threads.over(N, lambda i, j, t: np.matmul(a, b[:, i:j], out=out[:, i:j]), _smallest(N, work))
 
 
 def add_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:

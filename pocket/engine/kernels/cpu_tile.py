@@ -29,10 +29,11 @@ def block(dtype) -> int:
 
 def _tile(unit_x_p: bool, unit_x_i: bool):
     """The Numba intrinsic; a stride known to be one element lets the compiler fold it into the instruction."""
-    from llvmlite import ir  # type: ignore[import-untyped]
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic
+
+    ir = cgutils.ir  # Numba's builder of LLVM code
 
     @intrinsic
     def tile(typing, like, x, x_p, x_o, x_i, outer, inner, w, w_o, w_i, start, start_p, out, out_p):

@@ -69,9 +69,9 @@ class Conv2d:
     def backward(self, dy, saved, parameters, gradients):
         (x,) = saved
         w, dw = parameters["weight"], gradients["weight"]
-        if self.bias:
-            gradients["bias"] += dy.sum((0, 1, 2))
         dy = of(dy).contiguous(dy)
+        if self.bias:
+            of(dy).add_channel_sums(dy, gradients["bias"])
         stride, padding = pair(self.stride), pair(self.padding)
         return (of(x).patch_convolution_gradient(x, dy, w, stride, padding, dw, self.input_gradient),)
 
@@ -107,6 +107,7 @@ class TiledConv2d:
     def backward(self, dy, saved, parameters, gradients):
         (x,) = saved
         w, dy = of(x).contiguous(parameters["weight"]), of(x).contiguous(dy)
-        dw, db = gradients["weight"], gradients["bias"] if self.bias else None
+        if self.bias:
+            of(dy).add_channel_sums(dy, gradients["bias"])
         stride, padding = pair(self.stride), pair(self.padding)
-        return (of(x).convolve_gradient(x, dy, w, stride, padding, dw, db, self.input_gradient),)
+        return (of(x).convolve_gradient(x, dy, w, stride, padding, gradients["weight"], self.input_gradient),)

@@ -98,9 +98,11 @@ class ConvNormReluPool:
         sums = kernels.normalised_pool_sums(y, dp, scale, shift, mean.astype(x.dtype))
         names = ("norm.weight", "norm.bias")
         slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, y.size // self.outputs, names)
-        dconv = kernels.GradientOfNormalised(dp, kernels.Normalised(y, scale, shift), slope, offset, pooled=True)
+        dconv = kernels.GradientOfNormalised(dp, y, scale, shift, slope, offset, kernels.POOLED)
         w, dw, padding = parameters["conv.weight"], gradients["conv.weight"], (self.kernel // 2, self.kernel // 2)
-        return (kernels.convolve_gradient(x, dconv, w, (1, 1), padding, dw, None, self.input_gradient),)
+        # dx takes the storage of y image by image, each when it has been read
+        into = y if self.input_gradient and self.outputs >= self.inputs else None
+        return (kernels.convolve_gradient(x, dconv, w, (1, 1), padding, dw, self.input_gradient, into=into),)
 
 
 @dataclass(frozen=True)
@@ -156,17 +158,17 @@ class PreActivationBlock:
         b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, *_affine(parameters, "norm2")))
         # forward was y = conv2(b) + s: dy goes both ways
         w, dw = parameters["conv2.weight"], gradients["conv2.weight"]
-        db, *sums = kernels.convolve_gradient(b, dy, w, one, one, dw, None, True, mean2.astype(x.dtype))
+        db, *sums = kernels.convolve_gradient(b, dy, w, one, one, dw, mean=mean2.astype(x.dtype))
         names = ("norm2.weight", "norm2.bias")
         spread = add_and_spread(sums, mean2, rstd2, parameters, gradients, u.size // self.outputs, names)
-        du = kernels.GradientOfNormalised(db, b, *spread, pooled=False)
+        du = kernels.GradientOfNormalised(db, b.x, b.scale, b.shift, *spread, kernels.NORMALISED)
         # forward was u = conv1(a)
         w, dw = parameters["conv1.weight"], gradients["conv1.weight"]
         middle = mean1.astype(x.dtype)
-        da, *sums = kernels.convolve_gradient(a, du, w, stride, one, dw, None, True, middle)
+        da, *sums = kernels.convolve_gradient(a, du, w, stride, one, dw, mean=middle)
         if self.changes_shape:
             w, dw = parameters["shortcut.weight"], gradients["shortcut.weight"]
-            np.add(da, kernels.convolve_gradient(a, dy, w, stride, (0, 0), dw, None, True), out=da)
+            np.add(da, kernels.convolve_gradient(a, dy, w, stride, (0, 0), dw), out=da)
             sums = kernels.gradient_sums(rows_of(x), rows_of(da), a.scale, a.shift, middle, 0.0)
         names = ("norm1.weight", "norm1.bias")
         spread = add_and_spread(sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, names)
