@@ -11,7 +11,7 @@ from pocket.mistake import Mistake
 KINDS = ("train", "memory", "pair", "allocation")
 TRAINERS = ("engine", "torch")
 DEVICES = ("cpu", "cuda")
-DATASETS = ("digits", "fashion_mnist", "cifar10", "tabular")
+DATASETS = ("digits", "color_digits", "fashion_mnist", "cifar10", "tabular")
 MODELS = ("mlp", "simple_cnn", "resnet")
 
 

@@ -4,12 +4,13 @@ import difflib
 from collections.abc import Callable
 from pathlib import Path
 
-from pocket.data import cifar10, digits, fashion_mnist, folder, tabular
+from pocket.data import cifar10, color_digits, digits, fashion_mnist, folder, tabular
 from pocket.data.raw import Raw
 from pocket.mistake import Mistake
 
 SOURCES: dict[str, Callable[[Path], Raw]] = {
     "digits": lambda downloads: digits.read(),
+    "color_digits": lambda downloads: color_digits.read(),
     "fashion_mnist": fashion_mnist.read,
     "cifar10": cifar10.read,
     "tabular": lambda downloads: tabular.read(),
