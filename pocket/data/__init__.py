@@ -22,9 +22,9 @@ def prepare(
 ) -> None:
     """Writes x_train.npy, y_train.npy, x_test.npy, y_test.npy and meta.json into the folder `destination`.
 
-    dataset: digits, color_digits, fashion_mnist, cifar10, tabular or folder:PATH. resolution: pixels a side, None for the pictures'
-    own. train_samples, test_samples: a seeded draw that keeps the classes' shares, None for all. strict: refuse
-    unreadable pictures instead of listing them in meta.json. Downloads go to the folder `downloads` beside
+    dataset: digits, color_digits, fashion_mnist, cifar10, tabular or folder:PATH. resolution: pixels a side, None for
+    the pictures' own. train_samples, test_samples: a seeded draw that keeps the classes' shares, None for all. strict:
+    refuse unreadable pictures instead of listing them in meta.json. Downloads go to the folder `downloads` beside
     `destination`. Mistake, in one line, when the source is missing or damaged or the arguments do not fit it;
     `destination` is then untouched.
     """
