@@ -44,3 +44,15 @@ class Operator(Protocol):
         gradients: Mapping[str, Array],
     ) -> tuple[Array | None, ...]:
         """The gradient of every input (None where not wanted); adds those of the parameters with `+=`."""
+
+
+class Parameterless:
+    """What an operator without weights and without statistics says about them."""
+
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """None."""
+        return {}
+
+    def state_shapes(self) -> dict[str, tuple[int, ...]]:
+        """None."""
+        return {}

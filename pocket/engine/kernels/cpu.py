@@ -1,5 +1,7 @@
 """All kernels for NumPy arrays, under the names that the kernels of every array library have."""
 
+# ruff: noqa: F401 - this module is a list of what others define
+
 import numpy as np
 
 from pocket.engine import memory
@@ -11,38 +13,11 @@ from pocket.engine.kernels.cpu_convolution import (
     add_channel_sums,
     convolve,
     convolve_gradient,
-)
+)  # fmt: skip
 from pocket.engine.kernels.cpu_normalise import gradient_sums, input_gradient, moments, scale_shift
 from pocket.engine.kernels.cpu_normalised_pool import normalised_pool, normalised_pool_sums
 from pocket.engine.kernels.cpu_patch import output_size, patch_convolution, patch_convolution_gradient
-from pocket.engine.kernels.cpu_pool import average_pool, average_pool_gradient, max_pool, max_pool_gradient
 from pocket.engine.kernels.cpu_product import add_product, product
-
-__all__ = [
-    "NORMALISED",
-    "POOLED",
-    "GradientOfNormalised",
-    "Normalised",
-    "add_channel_sums",
-    "add_product",
-    "average_pool",
-    "average_pool_gradient",
-    "contiguous",
-    "convolve",
-    "convolve_gradient",
-    "gradient_sums",
-    "input_gradient",
-    "max_pool",
-    "max_pool_gradient",
-    "moments",
-    "normalised_pool",
-    "normalised_pool_sums",
-    "output_size",
-    "patch_convolution",
-    "patch_convolution_gradient",
-    "product",
-    "scale_shift",
-]
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:

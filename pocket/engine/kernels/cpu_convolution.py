@@ -29,7 +29,7 @@ from pocket.engine.kernels.cpu_walk import (
 
 
 class Normalised(NamedTuple):
-    """relu(x scale + shift), made image by image where a convolution reads it, and never whole; or x, where not `on`."""
+    """relu(x scale + shift), made image by image where a convolution reads it, never whole; x where not on."""
 
     x: np.ndarray
     scale: np.ndarray
@@ -129,7 +129,7 @@ def _gradient_source(dy) -> GradientOfNormalised:
 
 
 def _close_up(rows: np.ndarray, size: int) -> np.ndarray:
-    """The first `size` values of each row, moved together at the beginning of the storage of rows (N, at least size)."""
+    """The first `size` values of each row, moved together to the front of the storage of rows (N, at least size)."""
     flat = rows.reshape(-1)
     if rows.shape[1] > size:
         for n in range(1, len(rows)):

@@ -53,7 +53,7 @@ def _layout(image, kernel, outputs, stride, padding, dtype) -> Layout:
     row = padded[1] * C
     forward = [*output[:2], 0, row * stride[0], C * stride[1], kernel[0], row, kernel[1] * C, 0]
     forward += [0, output[1] * outputs, outputs]
-    partial = Layout(kernel, stride, padding, border, image, output, padded, padded_dy, np.array(forward), np.empty(0))  # type: ignore[arg-type]
+    partial = Layout(kernel, stride, padding, border, image, output, padded, padded_dy, np.array(forward), np.empty(0))
     return partial._replace(backward=_backward_walks(partial, whole_tiles(C, dtype)))
 
 

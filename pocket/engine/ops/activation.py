@@ -5,20 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pocket.engine import memory
-
-
-class _Activation:
-    """An operator of one input, without parameters."""
-
-    def parameter_shapes(self):
-        return {}
-
-    def state_shapes(self):
-        return {}
+from pocket.engine.operator import Parameterless
 
 
 @dataclass(frozen=True)
-class ReLU(_Activation):
+class ReLU(Parameterless):
     """y = max(x, 0); dx = dy where y > 0, else 0. Saves y, which the next layer saves anyway."""
 
     def forward(self, inputs, parameters, state, rng, training):
@@ -37,7 +28,7 @@ class ReLU(_Activation):
 
 
 @dataclass(frozen=True)
-class Sigmoid(_Activation):
+class Sigmoid(Parameterless):
     """y = 1 / (1 + exp(-x)), finite at any x; dx = dy y (1 - y). Saves y."""
 
     def forward(self, inputs, parameters, state, rng, training):

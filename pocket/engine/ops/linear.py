@@ -6,6 +6,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
+from pocket.engine.operator import Parameterless
 
 
 @dataclass(frozen=True)
@@ -50,14 +51,8 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Flatten:
+class Flatten(Parameterless):
     """x (N, ...) -> y (N, product of the rest): a view, in the order H W C. Saves the shape."""
-
-    def parameter_shapes(self):
-        return {}
-
-    def state_shapes(self):
-        return {}
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs

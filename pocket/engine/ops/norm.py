@@ -6,6 +6,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
+from pocket.engine.operator import Parameterless
 
 NO_FLOOR = -float("inf")
 
@@ -100,7 +101,7 @@ def add_and_spread(sums, mean, rstd, parameters, gradients, count: int, names=("
 
 
 @dataclass(frozen=True)
-class Standardise:
+class Standardise(Parameterless):
     """y = (x / divisor - mean) / std by channel or feature (the last axis), in `dtype`. The first operator of a step.
 
     x (N, ..., C) of any type, uint8 pixels with divisor 255 -> y. No gradient: it is the input. Saves nothing.
@@ -110,12 +111,6 @@ class Standardise:
     std: tuple[float, ...]
     divisor: float
     dtype: str = "float32"
-
-    def parameter_shapes(self):
-        return {}
-
-    def state_shapes(self):
-        return {}
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs

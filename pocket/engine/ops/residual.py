@@ -5,17 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from pocket.engine import memory
+from pocket.engine.operator import Parameterless
 
 
 @dataclass(frozen=True)
-class Add:
+class Add(Parameterless):
     """y = a + b, of equal shapes; da = db = dy. Saves nothing. He et al. 2016, equation 1."""
-
-    def parameter_shapes(self):
-        return {}
-
-    def state_shapes(self):
-        return {}
 
     def forward(self, inputs, parameters, state, rng, training):
         a, b = inputs
