@@ -22,7 +22,7 @@ refresh: $(VENV)/installed  ## the same, and redo the runs whose code has change
 	$(BIN)/python -m pocket bench refresh
 
 bench: $(VENV)/installed  ## engine against PyTorch in one interleaved run: results/bench.json
-	$(UNFORCED) $(BIN)/python -m pocket bench marks
+	$(UNFORCED) $(BIN)/python -m pocket bench contest
 
 test: $(VENV)/installed-dev  ## every test, an end-to-end report in a browser included
 	$(BIN)/python -m pytest

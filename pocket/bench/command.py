@@ -122,6 +122,17 @@ def refresh(arguments: Arguments) -> int:
     return make(arguments)
 
 
+def contest(arguments: Arguments) -> int:
+    from pocket.bench.contest import contest as measure
+    from pocket.bench.contest import describe
+    from pocket.bench.spec import load
+
+    suite, device = "bench", "cpu"
+    summary = measure(load(arguments.experiments, suite, device), arguments.experiments, arguments.results)
+    print(describe(summary))
+    return 0
+
+
 # Name -> function, what it takes beside the folders, help, example.
 _COMMANDS: dict[str, tuple[Callable[[Arguments], int], str, str, str]] = {
     "make": (make, "plan", "bring the report up to date, and end with 1 if a record says error", "make --suite cpu"),
@@ -130,6 +141,7 @@ _COMMANDS: dict[str, tuple[Callable[[Arguments], int], str, str, str]] = {
     "retry": (retry, "plan", "remove records that say error, timeout or killed, so that make redoes them", "retry"),
     "verify": (verify, "plan", "recompute every number of the report from the records", "verify"),
     "estimate": (estimate, "plan", "say how long the runs will take", "estimate --suite full --device cuda"),
+    "contest": (contest, "", "measure the engine against PyTorch anew and write results/bench.json", "contest"),
     "run": (run, "id", "do one run and write its record", "run train-torch-mlp-digits-b64-s0-1a2b3c4d"),
     "data": (data, "id", "prepare one data set", "data digits-32px-7d058701"),
     "weights": (weights, "id", "draw the initial weights of one model", "weights mlp-digits-he-s0-1a2b3c4d"),

@@ -9,7 +9,7 @@ from pocket.bench.nearest import unknown
 from pocket.bench.show import validate_show
 from pocket.mistake import Mistake
 
-SUITES = ("quick", "cpu", "gpu", "full")
+SUITES = ("quick", "cpu", "gpu", "full", "bench")
 _KEYS = ("question", "title", "notes", "base", "grid", "seeds", "suites", "show")
 _OVERRIDES = ("base", "grid", "seeds")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")

@@ -171,7 +171,7 @@ def initial_weights(
 
 def translate_kernels() -> None:
     """Have every kernel of the engine translated and kept, so that no run waits for it."""
-    importlib.import_module("pocket.engine.kernels").warm_up()
+    importlib.import_module("pocket.engine.train").warm_up()
 
 
 def budget_bytes(settings: Mapping[str, Any]) -> int | None:

@@ -21,8 +21,8 @@ def read() -> Raw:
     rng = np.random.default_rng(SEED)
     return dataclasses.replace(
         grey,
-        train=Split(_tinted(grey.train.x, rng), grey.train.y),
-        test=Split(_tinted(grey.test.x, rng), grey.test.y),
+        train=Split(_tinted(np.asarray(grey.train.x), rng), grey.train.y),
+        test=Split(_tinted(np.asarray(grey.test.x), rng), grey.test.y),
         source=f"{grey.source}, tinted",
     )
 
