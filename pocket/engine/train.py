@@ -1,5 +1,6 @@
 """The training loop: batches, tape, backward, optimizer; what it yields is described in `pocket.contract`."""
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -128,3 +129,22 @@ def _epoch(trainer: Trainer, pool: memory.Pool, batches: Iterator[MicroBatch], l
         loss = 0.0
         if limit is not None and trainer.optimizer.updates >= limit:
             return
+
+
+WARM_UP = (("mlp", "sgd", 0.0), ("simple_cnn", "adam", 0.0), ("resnet", "sgd", 0.9))  # each kernel is in one of them
+
+
+def warm_up(dtype: str = "float32") -> None:
+    """Translates every kernel that a run with `dtype` calls and keeps it on disk, so that later runs only load it."""
+    shape, mean, std = (8, 8, 3), np.zeros(3), np.ones(3)
+    batches = functools.partial(_once, MicroBatch(np.zeros((2, *shape), np.uint8), np.zeros(2, np.int64), 2, True))
+    for name, rule, momentum in WARM_UP:
+        settings = {"model": name, "width": 0.01, "optimizer": rule, "momentum": momentum, "dtype": dtype}
+        with memory.use(memory.Pool(capacity_bytes=1 << 26)):
+            zeros = weights.export(model(name, shape, 2, 0.01))
+        for _ in train(Job(settings, zeros, batches, 1, shape, 2, "classification", mean, std)):
+            pass
+
+
+def _once(batch: MicroBatch, epoch: int) -> Iterator[MicroBatch]:
+    yield batch

@@ -10,10 +10,13 @@ named after the digest of all kernel sources.
 import functools
 import hashlib
 import os
+import threading
 import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+_translating = threading.RLock()  # several threads may call a kernel for the first time; kernels translate kernels
 
 
 @functools.cache
@@ -36,8 +39,9 @@ class Kernel:
 
     def translated(self) -> Any:
         """The Numba dispatcher, made once. Kernels and intrinsics that the function names are replaced by theirs."""
-        if self._translated is None:
-            self._translated = _translate(self.plain)
+        with _translating:
+            if self._translated is None:
+                self._translated = _translate(self.plain)
         return self._translated
 
     def __call__(self, *arguments):
