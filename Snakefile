@@ -8,7 +8,7 @@ from pocket.bench.configuration import configure
 from pocket.bench.estimate import describe
 from pocket.bench.instance import hold_unless_held
 from pocket.bench.judging import digest
-from pocket.bench.spec import needs
+from pocket.bench.spec import needs, sides
 from pocket.bench.status import failures
 from pocket.mistake import Mistake
 

@@ -71,10 +71,10 @@ def make(folder: Path) -> subprocess.CompletedProcess:
 def start_make(folder: Path) -> subprocess.Popen:
     """`pocket bench make`, going on, in a session of its own so that it can be killed with its Snakemake."""
     command = bench_command("make", "--suite", "quick", "--device", "cpu")
-    log = (folder / "make.log").open("w")
-    return subprocess.Popen(
-        command, cwd=folder, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
-    )
+    with (folder / "make.log").open("w") as log:
+        return subprocess.Popen(
+            command, cwd=folder, env=environment(), stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+        )
 
 
 def at_work(folder: Path) -> dict[int, str]:
