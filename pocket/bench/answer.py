@@ -22,6 +22,8 @@ SCORES = ("accuracy", "r2")
 def answer(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
     """At most three sentences, the most telling first; one that says so where no run ended well."""
     members = [found[run.id] for run in experiment.runs]
+    if all(one.status == "missing" for one in members):
+        return ["No answer yet: none of its runs was made."]
     if not any(one.ok for one in members):
         return ["No answer yet: none of its runs ended well."]
     said = [
@@ -59,13 +61,13 @@ def _memory_sentences(experiment: Experiment, members: Sequence[Outcome]) -> lis
 def _contrast_text(one: Contrast) -> str:
     quantity = QUANTITIES[one.quantity]
     engine, torch = (quantity_text(side.value, quantity.unit) for side in (one.engine, one.torch))
-    scale, unit = (100, " points") if quantity.unit == "fraction" else (1, "")
-    difference = f"{signed(one.difference.value * scale)}{unit}"
+    scale, decimals, unit = (100, 2, " points") if quantity.unit == "fraction" else (1, 5, "")
+    difference = f"{signed(one.difference.value * scale, decimals)}{unit}"
     low, high = one.difference.low, one.difference.high
     if low is None or high is None:
         interval = "one seed, so no interval"
     else:
-        ends = f"{signed(low * scale)} to {signed(high * scale)}"
+        ends = f"{signed(low * scale, decimals)} to {signed(high * scale, decimals)}"
         interval = f"{per_cent(EQUALITY_LEVEL)} interval {ends}, n = {one.difference.n} seeds"
     label = quantity.label[0].upper() + quantity.label[1:]
     return f"{label}: engine {engine}, PyTorch {torch}, difference {difference} ({interval})."

@@ -12,15 +12,19 @@ ALLOWED_OVERHEAD_SECONDS = 1.0
 
 
 def machine_line(found: Iterable[Outcome]) -> str:
-    """Processor, cores, memory (and card) of the first record, in one line."""
-    machine = next((one.record["machine"] for one in found if one.record), None)
-    if machine is None:
+    """Processor, cores, memory, BLAS kernels (and card), in one line; sizes are those of the first record."""
+    machines = [one.record["machine"] for one in found if one.record]
+    if not machines:
         return "No record yet"
+    machine = machines[0]
     parts = [str(machine.get("cpu") or "unknown processor")]
     if machine.get("usable_cores"):
         parts.append(f"{machine['usable_cores']} cores")
     if machine.get("memory_bytes"):
         parts.append(quantity_text(machine["memory_bytes"], "bytes"))
+    kernels = dict.fromkeys(str(one["blas"]["kernel"]) for one in machines if one.get("blas"))
+    if kernels:
+        parts.append(f"BLAS kernel {' and '.join(kernels)}")
     gpu = machine.get("gpu")
     if isinstance(gpu, Mapping):
         parts.append(str(gpu.get("name")))
@@ -33,7 +37,9 @@ def dates(found: Iterable[Outcome]) -> str:
     if not started:
         return ""
     first, last = (text[:16].replace("T", " ") for text in (started[0], started[-1]))
-    return f"Measured {first} to {last} UTC." if first != last else f"Measured {first} UTC."
+    if first == last:
+        return f"Measured {first} UTC."
+    return f"Measured {first} to {last[11:] if first[:10] == last[:10] else last} UTC."
 
 
 def machine_sheet(found: Iterable[Outcome]) -> Sheet:

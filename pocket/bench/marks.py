@@ -10,6 +10,7 @@ from matplotlib.ticker import MaxNLocator
 from pocket.bench.curve import AXES
 from pocket.bench.drawable import error_lengths, values
 from pocket.bench.palette import DASHES, HATCHES, INK, MARKERS, colour_of, looks
+from pocket.bench.smoothing import running_mean
 
 Data = Mapping[str, Any]
 
@@ -25,6 +26,10 @@ def lines(axes: Axes, data: Data, divisor: float, log: bool) -> None:
         x = [positions.get(at, at) * (1e3 if data["x"]["unit"] == "s" else 1) for at in series["x"]]
         look = {"color": colour, "linestyle": DASHES[variant % len(DASHES)], "label": series["name"]}
         look |= _marker(y, variant) | _layer(series, curve)
+        if data.get("window", 1) > 1:
+            axes.plot(x, y, color=colour, linewidth=0.5, alpha=0.25)
+            axes.plot(x, running_mean(y, data["window"]), **look)
+            continue
         errors = error_lengths(series, y, divisor, log)
         if errors is None:
             axes.plot(x, y, **look, drawstyle=_drawstyle(data))

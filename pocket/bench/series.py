@@ -7,6 +7,7 @@ from pocket.bench.collate import Key, group, rows, setting_text
 from pocket.bench.curve import CURVES, Curve, mean_curve
 from pocket.bench.outcome import Outcome
 from pocket.bench.quantity import QUANTITIES, Quantity
+from pocket.bench.smoothing import window
 from pocket.bench.spec import Experiment
 from pocket.bench.unit import SETTING_UNITS, setting_label, setting_value, setting_words
 from pocket.mistake import Mistake
@@ -43,7 +44,10 @@ def plot_data(name: str, number: int, spec: Mapping[str, Any], found: Sequence[O
     }
     if y in CURVES:
         series, notes = _curves(CURVES[y], x, names, found)
-        return data | {"x": _axis(x), "y": _described(CURVES[y]), "series": series, "notes": notes}
+        width = window(max((len(one["x"]) for one in series), default=0)) if x == "update" else 1
+        if width > 1:
+            notes.insert(0, f"lines: running mean of {width} updates; faint: each update")
+        return data | {"window": width} | {"x": _axis(x), "y": _described(CURVES[y]), "series": series, "notes": notes}
     if y in QUANTITIES:
         series, notes = _sweep(QUANTITIES[y], x, names, found)
         described = _described(QUANTITIES[y])

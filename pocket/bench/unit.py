@@ -79,9 +79,10 @@ def quantity_text(value: float, unit: str) -> str:
     return f"{number}{glue}{name}"
 
 
-def signed(value: float) -> str:
-    """+0.37 or −0.83, with a minus sign as printed."""
-    return f"{value:+.2f}".replace("-", "−")
+def signed(value: float, decimals: int = 2) -> str:
+    """+0.37 or −0.83, with a minus sign as printed; what rounds to zero has no sign."""
+    text = f"{value:+.{decimals}f}".replace("-", "−")
+    return text if text.strip("+−0.") else text[1:]
 
 
 def per_cent(share: float) -> str:

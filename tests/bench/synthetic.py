@@ -111,7 +111,7 @@ MACHINE = {
     "torch": "2.14.1",
     "cupy": None,
     "cupy_reason": "not installed",
-    "blas": [{"library": "openblas", "architecture": "SkylakeX", "threads": 2}],
+    "blas": {"library": "openblas", "version": "0.3.31", "kernel": "SkylakeX", "threads": 2},
     "blas_kernel_forced": None,
     "threads": 2,
     "gpu": None,

@@ -18,7 +18,7 @@ from pocket.bench import palette
 from pocket.bench.drawing import draw
 from pocket.bench.outcome import outcomes
 from pocket.bench.plot import drawn_in, render, series_text, write_plots
-from pocket.bench.series import plots
+from pocket.bench.series import plot_data, plots
 
 
 def series(y, x=None, name="engine", trainer="engine", spread=None):
@@ -225,3 +225,21 @@ def test_a_pair_stands_at_its_opponents_allocator(written):
     (shown,) = of(written, "engine_vs_torch", 3)["series"]
     assert shown["x"] == ["default", "raised"]
     assert shown["y"][0] < 1 < shown["y"][1]
+
+
+def test_a_long_curve_shows_its_running_mean_and_every_point_behind_it(written):
+    shown = of(written, "tabular", 1)
+    assert shown["window"] == 1  # epochs
+    plan, folder, _ = written
+    experiment = plan.experiment("tabular")
+    spec = {"x": "update", "y": "loss_curve", "by": "trainer", "kind": "line"}
+    found = outcomes(experiment.runs, folder)
+    shown = plot_data("tabular", 1, spec, list(found.values()), ["trainer"])
+    assert len(shown["series"][0]["y"]) == 625
+    assert shown["window"] == 15
+    assert shown["notes"] == ["lines: running mean of 15 updates; faint: each update"]
+    faint, mean = draw(shown).axes[0].lines[:2]
+    raw = np.array(shown["series"][0]["y"])
+    assert list(faint.get_ydata()) == pytest.approx(raw)
+    assert mean.get_ydata()[100] == pytest.approx(raw[93:108].mean())
+    assert mean.get_ydata()[0] == pytest.approx(raw[:8].mean())

@@ -1,6 +1,9 @@
 """The page as text: what it says, in which words, and that it needs nothing from outside."""
 
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from html import unescape
 
@@ -45,7 +48,7 @@ def pick(plan, **settings):
 def test_the_head_counts_runs_and_names_machine_suite_and_date(built):
     head = visible(re.search(r"<header.*?</header>", built[2], flags=re.DOTALL).group(0))
     assert "suite quick" in head
-    assert "Synthetic CPU @ 2.00GHz, 2 cores, 8.00 GiB" in head
+    assert "Synthetic CPU @ 2.00GHz, 2 cores, 8.00 GiB, BLAS kernel SkylakeX." in head
     assert "Measured 2026-11-30 12:00 UTC" in head
     number = len(built[0].runs)
     assert re.search(rf"{number} runs {number - 2} ok 2 unsupported", head)
@@ -173,7 +176,7 @@ def test_a_page_without_any_record_is_built_and_says_so(built, tmp_path):
         write_plots(experiment, tmp_path)
     page = visible(write_report(built[0], tmp_path).read_text(encoding="utf-8"))
     assert "This report is incomplete." in page
-    assert "No answer yet: none of its runs ended well." in page
+    assert "No answer yet: none of its runs was made." in page
     assert f"{len(built[0].runs)} missing" in page
 
 
@@ -212,3 +215,26 @@ def test_a_lacking_plot_is_a_mistake_that_says_what_draws_it(built, tmp_path):
     synthetic.write_all(built[0], tmp_path)
     with pytest.raises(Mistake, match="pocket bench plots amp"):
         write_report(built[0], tmp_path)
+
+
+def test_everything_right_of_a_record_works_without_the_trainers_libraries(built, tmp_path):
+    code = (
+        "import sys\n"
+        "for name in ('torch', 'torchvision', 'cupy', 'numba', 'sklearn', 'pocket.engine', 'pocket.baseline'):\n"
+        "    sys.modules[name] = None\n"
+        "from pathlib import Path\n"
+        "from pocket.bench.collate import write_table\n"
+        "from pocket.bench.plot import write_plots\n"
+        "from pocket.bench.report import write_report\n"
+        "from pocket.bench.spec import load\n"
+        "from pocket.bench.verify import verify\n"
+        "plan, results = load(Path(sys.argv[1]), 'quick', 'cpu'), Path(sys.argv[2])\n"
+        "for experiment in plan.experiments:\n"
+        "    write_table(experiment, results), write_plots(experiment, results)\n"
+        "write_report(plan, results)\n"
+        "assert verify(plan, results) == []\n"
+    )
+    shutil.copytree(built[1] / "records", tmp_path / "records")
+    experiments = built[0].experiments[0].path.parent
+    subprocess.run([sys.executable, "-W", "error", "-c", code, experiments, tmp_path], check=True)
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == built[2]
