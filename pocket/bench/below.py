@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from pocket.bench import process
 from pocket.bench.worker import Worker
 
-GRACE_SECONDS = 1.0  # for a worker to report what it has
-KILL_SECONDS = 3.5  # both together stay below the 5 s within which nothing may be left
+GRACE_SECONDS = 2.0  # for a worker to report what it has
+KILL_SECONDS = 2.5  # both together stay below the 5 s within which nothing may be left
 
 
 def ask_to_end(workers: Collection[Worker]) -> None:

@@ -23,6 +23,7 @@ from pocket.bench.unsupported import Unsupported
 from pocket.mistake import Mistake
 
 DETAIL_CHARACTERS = 4000
+UNDESCRIBED = ("stopped", "unsupported")  # no time left to look at the libraries, or none loaded
 
 
 class Stopped(BaseException):
@@ -90,7 +91,7 @@ class Side:
             "detail": detail,
             "values": values,
             "seconds": self.seconds,
-            "machine": self._machine() if "import" in self.seconds and status != "unsupported" else {},
+            "machine": {} if status in UNDESCRIBED or "import" not in self.seconds else self._machine(),
         }
 
     def _machine(self) -> dict[str, Any]:

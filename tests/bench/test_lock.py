@@ -1,11 +1,11 @@
 """One run at a time on a device, whoever holds it and however that one ends."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-from pocket.bench import lock
 from pocket.bench.lock import DeviceLock
 from pocket.mistake import Mistake
 
@@ -17,11 +17,6 @@ held.acquire("the other one")
 print("held", flush=True)
 sys.stdin.read()
 """
-
-
-@pytest.fixture(autouse=True)
-def own_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
 
 
 def test_a_second_holder_waits_for_the_first_even_when_that_is_killed():
@@ -62,6 +57,7 @@ def test_devices_do_not_hinder_each_other():
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
-    (tmp_path / f"pocketnn-{lock.os.getuid()}").symlink_to(tmp_path)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    (tmp_path / f"pocketnn-{os.getuid()}").symlink_to(tmp_path)
     with pytest.raises(Mistake, match="is no folder of user"):
         DeviceLock("cpu")

@@ -108,6 +108,8 @@ def test_tracemalloc_and_the_pool_agree_within_a_mebibyte():
     pool = Pool(backing="system")
     with PoolProbe(lambda: pool) as probe:
         weights = pool.empty((4 * MIB,), np.uint8, "weights")
+        early = pool.empty((64 * MIB,), np.uint8)
+        del early
         objects = [object() for _ in range(200_000)]  # Python's own, not the trainer's arrays
         probe.warm()
         for _ in range(3):

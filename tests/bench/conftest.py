@@ -1,0 +1,8 @@
+"""Runs in tests take turns on a device of their own: they neither wait for this machine's real runs nor delay them."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
