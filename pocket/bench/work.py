@@ -8,6 +8,7 @@ from typing import Any
 # A folder of pictures is not opened to plan a run: what is taken for it is a guess.
 _SHAPES: Mapping[str, tuple[int | None, int, int, int, int]] = {
     "digits": (8, 1, 1_437, 360, 10),
+    "color_digits": (8, 3, 1_437, 360, 10),
     "fashion_mnist": (28, 1, 60_000, 10_000, 10),
     "cifar10": (32, 3, 50_000, 10_000, 10),
     "tabular": (None, 20, 8_000, 2_000, 1),

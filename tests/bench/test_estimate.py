@@ -8,7 +8,7 @@ from synthetic import body, plan_of, write_all
 
 from pocket.bench import record as records
 from pocket.bench.estimate import describe, seconds, total_seconds, train_seconds
-from pocket.bench.setting import complete
+from pocket.bench.setting import DATASETS, complete
 from pocket.bench.spec import Plan
 from pocket.bench.work import multiply_adds, samples, work
 
@@ -38,6 +38,11 @@ def test_multiply_adds_of_the_resnet_grow_with_the_area_and_nearly_with_the_squa
     assert multiply_adds(settings(model="resnet", dataset="cifar10", resolution=32, width=0.5)) == pytest.approx(
         full / 4, rel=0.02
     )
+
+
+@pytest.mark.parametrize("dataset", [*DATASETS, "folder:/some/pictures"])
+def test_work_of_every_data_set_can_be_counted(dataset):
+    assert work(complete({"device": "cpu", "model": "mlp", "dataset": dataset})).flops > 0
 
 
 def test_updates_and_samples_follow_the_settings():
