@@ -23,7 +23,7 @@ def answer(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
     """At most three sentences, the most telling first; one that says so where no run ended well."""
     members = [found[run.id] for run in experiment.runs]
     if all(one.status == "missing" for one in members):
-        return ["No answer yet: none of its runs was made."]
+        return ["No answer yet: none of its runs has been done."]
     if not any(one.ok for one in members):
         return ["No answer yet: none of its runs ended well."]
     said = [

@@ -37,7 +37,7 @@ def draw(data: Data) -> Figure:
             lines(axes, data, divisor, log)
         _label(axes, data, unit)
         _scale(axes, data, log)
-        if finite(data):
+        if finite(data) and any(series["key"] for series in data["series"]):
             figure.legend(loc="outside upper left", ncols=columns, handlelength=2.6)
         gaps = [note for series in data["series"] for note in gap_note(series, values(series, divisor, log), log)]
         _write_notes(figure, [*data["notes"], *gaps])
@@ -59,9 +59,9 @@ def _unit(data: Data) -> tuple[float, str]:
 
 
 def _label(axes: Axes, data: Data, unit: str) -> None:
-    x_unit = "ms" if data["x"]["unit"] == "s" else data["x"]["unit"]
-    axes.set_xlabel(f"{data['x']['label']}, {x_unit}" if x_unit else data["x"]["label"])
-    axes.set_ylabel(f"{data['y']['label']}, {unit}" if unit else data["y"]["label"])
+    labels = ((data["x"]["label"], data["x"]["unit"]), (data["y"]["label"], unit))
+    x, y = (f"{label}, {name}" if name else label for label, name in labels)
+    axes.set(xlabel=x, ylabel=y)
 
 
 def _scale(axes: Axes, data: Data, log: bool) -> None:

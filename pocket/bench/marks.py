@@ -23,7 +23,7 @@ def lines(axes: Axes, data: Data, divisor: float, log: bool) -> None:
     curve = data["x"]["name"] in AXES
     for series, (colour, variant) in zip(data["series"], looks(data), strict=True):
         y = values(series, divisor, log)
-        x = [positions.get(at, at) * (1e3 if data["x"]["unit"] == "s" else 1) for at in series["x"]]
+        x = [positions.get(at, at) for at in series["x"]]
         look = {"color": colour, "linestyle": DASHES[variant % len(DASHES)], "label": series["name"]}
         look |= _marker(y, variant) | _layer(series, curve)
         if data.get("window", 1) > 1:

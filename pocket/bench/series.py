@@ -14,7 +14,7 @@ from pocket.mistake import Mistake
 
 Data = dict[str, Any]
 
-AXIS_LABELS = {"update": ("update", ""), "epoch": ("epoch", ""), "seconds": ("time within one update", "s")}
+AXIS_LABELS = {"update": ("update", ""), "epoch": ("epoch", ""), "seconds": ("part of one update", "%")}
 
 
 def plots(experiment: Experiment, found: Mapping[str, Outcome]) -> list[Data]:

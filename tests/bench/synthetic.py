@@ -208,7 +208,7 @@ def _train(settings: Mapping[str, Any], rng: np.random.Generator) -> dict[str, A
         else:
             wrong = int(test * 0.07 / number * (1 + 0.6 * rng.random()))
             score = {"correct": test - wrong, "loss_sum": test * 0.3 / number}
-        epochs.append({"number": number, "updates": len(sizes) * number, "total": test, **score})
+        epochs.append({"number": number - 1, "updates": len(sizes) * number, "total": test, **score})
     updates = {
         "loss": loss.tolist(),
         "samples": sizes * settings["epochs"],

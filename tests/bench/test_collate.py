@@ -28,7 +28,7 @@ SCORES = {0: 324, 1: 300, 2: 288}  # correct of 360: 0.9, 0.8333, 0.8
 
 def scored(run, correct):
     values = synthetic.body(run)["values"]
-    values["epochs"] = [{"number": 1, "updates": 23, "correct": correct, "total": 360, "loss_sum": 36.0}]
+    values["epochs"] = [{"number": 0, "updates": 23, "correct": correct, "total": 360, "loss_sum": 36.0}]
     return {"values": values}
 
 

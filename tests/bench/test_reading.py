@@ -16,8 +16,8 @@ TRAIN = {
             "warmup": 1,
         },
         "epochs": [
-            {"number": 1, "updates": 2, "correct": 30, "total": 100, "loss_sum": 90.0},
-            {"number": 2, "updates": 4, "correct": 86, "total": 100, "loss_sum": 50.0},
+            {"number": 0, "updates": 2, "correct": 30, "total": 100, "loss_sum": 90.0},
+            {"number": 1, "updates": 4, "correct": 86, "total": 100, "loss_sum": 50.0},
         ],
     }
 }
@@ -57,8 +57,8 @@ def test_curves_of_an_epoch_and_of_first_updates():
     assert CURVES["loss_curve"].axes["update"](TRAIN) == [(1, 4.0), (2, 3.0), (3, 2.0), (4, 1.0)]
     assert CURVES["loss_curve"].axes["epoch"](TRAIN) == [(1, 3.5), (2, pytest.approx(25 / 15))]
     assert CURVES["accuracy_curve"].axes["epoch"](TRAIN) == [(1, 0.3), (2, 0.86)]
-    timeline = {"values": {"memory": {"timeline": [[5.0, 10], [5.5, 30]]}}}
-    assert CURVES["memory_timeline"].axes["seconds"](timeline) == [(0.0, 10), (0.5, 30)]
+    timeline = {"values": {"memory": {"timeline": [[5.0, 10], [5.5, 30], [7.0, 20]]}}}
+    assert CURVES["memory_timeline"].axes["seconds"](timeline) == [(0.0, 10), (25.0, 30), (100.0, 20)]
 
 
 def test_a_joined_curve_has_a_gap_where_one_seed_has_no_finite_value():

@@ -176,7 +176,7 @@ def test_a_page_without_any_record_is_built_and_says_so(built, tmp_path):
         write_plots(experiment, tmp_path)
     page = visible(write_report(built[0], tmp_path).read_text(encoding="utf-8"))
     assert "This report is incomplete." in page
-    assert "No answer yet: none of its runs was made." in page
+    assert "No answer yet: none of its runs has been done." in page
     assert f"{len(built[0].runs)} missing" in page
 
 
@@ -238,3 +238,11 @@ def test_everything_right_of_a_record_works_without_the_trainers_libraries(built
     experiments = built[0].experiments[0].path.parent
     subprocess.run([sys.executable, "-W", "error", "-c", code, experiments, tmp_path], check=True)
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == built[2]
+
+
+def test_an_overhead_above_a_second_is_marked(built, tmp_path):
+    run = pick(built[0], kind="train", dataset="tabular", trainer="torch")
+    seconds = synthetic.body(run)["seconds"] | {"overhead": 1.4, "total": 5.3}
+    page = again(built[0], tmp_path, {run.id: {"seconds": seconds}})
+    assert re.search(r"PyTorch train \d+ 0\.30 1\.40 over 1\.0 s", section(page, "overhead"))
+    assert "over 1.0 s" not in section(built[2], "overhead")
