@@ -208,14 +208,15 @@ class TestNormalisedWhereRead:
 
     def test_input(self, rng, thread_count):
         x, w, scale, shift = self.operands(rng)
-        y = cpu.convolve(cpu.Normalised(x, scale, shift), w, None, (2, 2), (1, 1))
-        np.testing.assert_allclose(y, cpu.convolve(np.maximum(x * scale + shift, 0), w, None, (2, 2), (1, 1)))
+        y, moments = cpu.convolve(cpu.Normalised(x, scale, shift), w, None, (2, 2), (1, 1))
+        np.testing.assert_allclose(y, cpu.convolve(np.maximum(x * scale + shift, 0), w, None, (2, 2), (1, 1))[0])
+        assert moments is None
 
     def test_residual_and_moments(self, rng, thread_count):
         x, w, *_ = self.operands(rng)
         residual = rng.normal(size=(3, 7, 6, 4))
-        y, mean, var = cpu.convolve(x, w, np.arange(4.0), (1, 1), (1, 1), residual, moments=True)
-        expected = cpu.convolve(x, w, np.arange(4.0), (1, 1), (1, 1)) + residual
+        y, (mean, var) = cpu.convolve(x, w, np.arange(4.0), (1, 1), (1, 1), residual, moments=True)
+        expected = cpu.convolve(x, w, np.arange(4.0), (1, 1), (1, 1))[0] + residual
         np.testing.assert_allclose(y, expected)
         np.testing.assert_allclose(mean, expected.mean((0, 1, 2)))
         np.testing.assert_allclose(var, expected.var((0, 1, 2)))

@@ -58,7 +58,7 @@ class GradientOfNormalised(NamedTuple):
 def convolve(x, w, bias, stride, padding, residual=None, moments: bool = False):
     """y (N, Ho, Wo, Co) of x (N, H, W, C), an array or Normalised, and w (kernel_h, kernel_w, C, Co); + residual.
 
-    With `moments` also mean and biased variance of y by channel, taken while each row of y is still in the cache.
+    Returns y, and with `moments` mean and biased variance of y by channel, taken while its rows are in the cache.
     """
     source = _source(x)
     layout, T, N = layout_of(source.x, w, stride, padding), threads.count(), len(source.x)
@@ -74,7 +74,7 @@ def convolve(x, w, bias, stride, padding, residual=None, moments: bool = False):
         convolve_images(i, j, source, layout, weights, padded[t], spill[t], add, pilots[t], sums[t], wanted, y)
 
     threads.over(N, images)
-    return (y, *merge_moments(sums, pilots)) if moments else y
+    return y, merge_moments(sums, pilots) if moments else None
 
 
 def convolve_gradient(x, dy, w, stride, padding, dw, want_dx: bool = True, mean=None, into=None):
@@ -100,7 +100,7 @@ def convolve_gradient(x, dy, w, stride, padding, dw, want_dx: bool = True, mean=
         gradient_images(i, j, source, gradient, layout, weights, rooms, want_dx, dx, middle, room[t], sums[t])
 
     threads.over(N, images)
-    add_weight_parts(parts, dw)
+    add_weight_parts(parts, dw.reshape(w.shape[0], -1, w.shape[3]))
     if not want_dx:
         return None
     dx = _close_up(dx, size).reshape(source.x.shape)

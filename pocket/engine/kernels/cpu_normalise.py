@@ -32,7 +32,7 @@ def merge_moments(sums: np.ndarray, pilots: np.ndarray) -> tuple[np.ndarray, np.
     count = np.maximum(sums[:, 2], 1.0)
     means = pilots[:, 0] + sums[:, 0] / count
     spread = sums[:, 1] - sums[:, 0] ** 2 / count
-    total = sums[:, 2].sum(0)
+    total = np.maximum(sums[:, 2].sum(0), 1.0)
     mean = (means * sums[:, 2]).sum(0) / total
     var = (spread + sums[:, 2] * (means - mean) ** 2).sum(0) / total
     return mean, np.maximum(var, 0.0)

@@ -23,14 +23,15 @@ def weight_room(layout: Layout, dtype) -> np.ndarray:
     return memory.zeros((threads.count(), blocks, layout.kernel[0], run, block(dtype)), dtype)
 
 
-def add_weight_parts(parts: np.ndarray, dw: np.ndarray) -> None:
-    """dw (kernel_h, kernel_w, C, Co) += the threads' parts."""
-    rows = dw.reshape(dw.shape[0], -1, dw.shape[3])
-    width = parts.shape[-1]
+@compiled
+def add_weight_parts(parts, dw):
+    """dw (kernel_h, kernel_w * C, Co) += the threads' parts."""
+    width = parts.shape[4]
     for part in parts:
-        for number, start in enumerate(range(0, dw.shape[3], width)):
-            mine = rows[:, :, start : start + width]
-            np.add(mine, part[number, :, : rows.shape[1], : mine.shape[2]], out=mine)
+        for i in range(dw.shape[0]):
+            for k in range(dw.shape[1]):
+                for c in range(dw.shape[2]):
+                    dw[i, k, c] += part[c // width, i, k, c % width]
 
 
 @compiled

@@ -102,7 +102,7 @@ class TiledConv2d:
         _check(self, x)
         w = of(x).contiguous(parameters["weight"])
         bias = parameters["bias"] if self.bias else None
-        return of(x).convolve(x, w, bias, pair(self.stride), pair(self.padding)), (x,)
+        return of(x).convolve(x, w, bias, pair(self.stride), pair(self.padding))[0], (x,)
 
     def backward(self, dy, saved, parameters, gradients):
         (x,) = saved

@@ -34,8 +34,8 @@ class _Norm:
 
     def affine(self, count: int, moments, parameters, state, training: bool):
         """(mean, rstd, scale, shift) from the batch's moments, counted into the state, or from the running ones."""
-        mean, var = moments
         if training and count:
+            mean, var = moments
             count_batch(count, self, mean, var, state)
         else:
             mean, var = state["running_mean"].copy(), state["running_var"]
@@ -81,7 +81,7 @@ class ConvNormReluPool:
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
-        y, *moments = kernels.convolve(x, w, b, (1, 1), padding, moments=True)
+        y, moments = kernels.convolve(x, w, b, (1, 1), padding, moments=training)
         norm = _Norm(self.epsilon, self.momentum)
         count = y.size // self.outputs
         weight_bias, statistics = _prefixed(parameters, "norm"), _prefixed(state, "norm")
@@ -137,16 +137,16 @@ class PreActivationBlock:
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         stride, norm = (self.stride, self.stride), _Norm(self.epsilon, self.momentum)
         rows = rows_of(x)
-        moments = kernels.moments(rows) if training and len(rows) else (None, None)
+        moments = kernels.moments(rows) if training else None
         weight_bias, statistics = _prefixed(parameters, "norm1"), _prefixed(state, "norm1")
         mean1, rstd1, *affine1 = norm.affine(len(rows), moments, weight_bias, statistics, training)
         a = kernels.Normalised(x, *affine1)
-        u, *moments = kernels.convolve(a, parameters["conv1.weight"], None, stride, (1, 1), moments=True)
+        u, moments = kernels.convolve(a, parameters["conv1.weight"], None, stride, (1, 1), moments=training)
         weight_bias, statistics = _prefixed(parameters, "norm2"), _prefixed(state, "norm2")
         mean2, rstd2, *affine2 = norm.affine(u.size // self.outputs, moments, weight_bias, statistics, training)
-        s = kernels.convolve(a, parameters["shortcut.weight"], None, stride, (0, 0)) if self.changes_shape else x
+        s = kernels.convolve(a, parameters["shortcut.weight"], None, stride, (0, 0))[0] if self.changes_shape else x
         b = kernels.Normalised(u, *affine2)
-        y = kernels.convolve(b, parameters["conv2.weight"], None, (1, 1), (1, 1), residual=s)
+        y, _ = kernels.convolve(b, parameters["conv2.weight"], None, (1, 1), (1, 1), residual=s)
         return y, (x, mean1, rstd1, u, mean2, rstd2) if training else ()
 
     def backward(self, dy, saved, parameters, gradients):
@@ -203,13 +203,13 @@ class NormReluMean:
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         rows = rows_of(x)
-        moments = kernels.moments(rows) if training and len(rows) else (None, None)
+        moments = kernels.moments(rows) if training else None
         norm = _Norm(self.epsilon, self.momentum)
         mean, rstd, scale, shift = norm.affine(len(rows), moments, parameters, state, training)
         y = memory.empty((len(x), self.channels), x.dtype)
         normalised = memory.empty(x.shape, x.dtype)
         kernels.scale_shift(rows, scale, shift, 0.0, normalised.reshape(rows.shape))
-        np.add.reduce(normalised.reshape(len(x), -1, self.channels), axis=1, out=y)
+        np.add.reduce(normalised.reshape(len(x), x.shape[1] * x.shape[2], self.channels), axis=1, out=y)
         np.multiply(y, 1 / (x.shape[1] * x.shape[2]), out=y)
         return y, (x, mean, rstd) if training else ()
 

@@ -144,7 +144,7 @@ class GlobalAvgPool(Parameterless):
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
         y = memory.empty((x.shape[0], x.shape[3]), x.dtype)
-        np.add.reduce(x.reshape(len(x), -1, x.shape[3]), axis=1, out=y)
+        np.add.reduce(x.reshape(len(x), x.shape[1] * x.shape[2], x.shape[3]), axis=1, out=y)
         np.multiply(y, 1 / (x.shape[1] * x.shape[2]), out=y)
         return y, (x.shape,)
 
