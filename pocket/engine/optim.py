@@ -29,22 +29,12 @@ sizes differ, scale each loss by its share of the group's samples, as `pocket.en
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from math import sqrt
-from typing import Any, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import cpu_update
-
-
-class Rule(Protocol):
-    """How one parameter moves. `buffers` names its state arrays, each of the parameter's shape and zero at first."""
-
-    @property
-    def buffers(self) -> tuple[str, ...]: ...
-
-    def update(self, p: np.ndarray, g: np.ndarray, state: tuple, learning_rate: float, scale: float, step: int) -> None:
-        """Overwrite p and its state; g * scale is the gradient, `step` counts updates from 1."""
 
 
 @dataclass(frozen=True)
@@ -73,13 +63,14 @@ class SGD:
         return ("momentum_buffer",) if self.momentum else ()
 
     def update(self, p, g, state, learning_rate, scale, step):
+        """Overwrite p and its state, flat arrays; g * scale is the gradient, `step` counts updates from 1."""
         of = p.dtype.type  # scalars of the parameter's own type: nothing is widened to float64 on the way
         if not self.momentum:
             cpu_update.sgd(p, g, of(learning_rate), of(scale), of(self.weight_decay))
             return
         fresh = 1.0 if step == 1 else 1.0 - self.dampening
         scalars = (learning_rate, scale, self.weight_decay, self.momentum, fresh)
-        cpu_update.sgd_momentum(p, g, state[0], *map(of, scalars), self.nesterov)
+        cpu_update.sgd_momentum(p, g, *state, *map(of, scalars), self.nesterov)
 
 
 @dataclass(frozen=True)
@@ -87,46 +78,33 @@ class Adam:
     """m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= learning_rate mhat / (sqrt(vhat) + epsilon).
 
     mhat = m / (1 - b1^t) and vhat = v / (1 - b2^t), so epsilon is added after the correction. Weight decay is part of
-    the gradient (L2): g += weight_decay p. Kingma & Ba 2015, algorithm 1.
+    the gradient (L2): g += weight_decay p; or decoupled from it, before the step: p *= 1 - learning_rate weight_decay.
+    Kingma & Ba 2015, algorithm 1; Loshchilov & Hutter 2019, algorithm 2.
     """
 
     beta1: float = 0.9
     beta2: float = 0.999
     epsilon: float = 1e-8
     weight_decay: float = 0.0
+    decoupled: bool = False
 
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq")
-
-    def update(self, p, g, state, learning_rate, scale, step):
-        _adam(self, p, g, state, learning_rate, scale, step, shrink=1.0, l2=self.weight_decay)
-
-
-@dataclass(frozen=True)
-class AdamW:
-    """Adam with decoupled decay: p *= 1 - learning_rate weight_decay, then Adam's step. Loshchilov & Hutter 2019."""
-
-    beta1: float = 0.9
-    beta2: float = 0.999
-    epsilon: float = 1e-8
-    weight_decay: float = 0.01
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq")
+    buffers: ClassVar[tuple[str, ...]] = ("exp_avg", "exp_avg_sq")
 
     def update(self, p, g, state, learning_rate, scale, step):
-        shrink = 1.0 - learning_rate * self.weight_decay
-        _adam(self, p, g, state, learning_rate, scale, step, shrink=shrink, l2=0.0)
+        """As SGD.update."""
+        l2 = 0.0 if self.decoupled else self.weight_decay
+        shrink = 1.0 - learning_rate * self.weight_decay if self.decoupled else 1.0
+        step_size, root_correction = learning_rate / (1.0 - self.beta1**step), sqrt(1.0 - self.beta2**step)
+        rates = (self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, self.epsilon)
+        cpu_update.adam(p, g, *state, *map(p.dtype.type, (scale, l2, shrink, step_size, root_correction, *rates)))
 
 
-def _adam(rule: Adam | AdamW, p, g, state, learning_rate, scale, step, *, shrink, l2):
-    step_size = learning_rate / (1.0 - rule.beta1**step)
-    root_correction = sqrt(1.0 - rule.beta2**step)
-    scalars = (scale, l2, shrink, step_size, root_correction)
-    rates = (rule.beta1, 1.0 - rule.beta1, rule.beta2, 1.0 - rule.beta2, rule.epsilon)
-    cpu_update.adam(p, g, state[0], state[1], *map(p.dtype.type, scalars + rates))
+Rule = SGD | Adam
+
+
+def adamw(beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8, weight_decay: float = 0.01) -> Adam:
+    """Adam with decoupled weight decay, and PyTorch's default for it."""
+    return Adam(beta1, beta2, epsilon, weight_decay, decoupled=True)
 
 
 class Optimizer:
@@ -155,8 +133,7 @@ class Optimizer:
         self.updates = 0
         self.gradients = {name: memory.zeros(p.shape, p.dtype, "gradients") for name, p in self.parameters.items()}
         self._state = {
-            name: tuple(memory.zeros(p.shape, p.dtype, "optimizer") for _ in rule.buffers)
-            for name, p in self.parameters.items()
+            name: [memory.zeros(p.shape, p.dtype, "optimizer") for _ in rule.buffers] for name, p in parameters.items()
         }
         self._micro_batches = 0
 
@@ -195,47 +172,41 @@ class Optimizer:
         self._micro_batches = 0
         self.updates += 1
         for name, p in self.parameters.items():
-            arrays = (part.reshape(-1) for part in (p, self.gradients[name], *self._state[name]))
-            p_flat, g_flat, *state = arrays
-            self.rule.update(p_flat, g_flat, tuple(state), self.learning_rate, scale, self.updates)
+            p, g, *state = (part.reshape(-1) for part in (p, self.gradients[name], *self._state[name]))
+            self.rule.update(p, g, state, self.learning_rate, scale, self.updates)
 
     def state_dict(self) -> dict[str, Any]:
         """Everything an exact resume needs, as copies in plain NumPy arrays and numbers.
 
         With an unfinished group of micro-batches the gradients gathered so far are part of it.
         """
-        gathered = {name: g.copy() for name, g in self.gradients.items()} if self._micro_batches else {}
+        gathered = self.gradients if self._micro_batches else {}
         return {
             "rule": type(self.rule).__name__,
-            "rule_settings": asdict(self.rule),  # type: ignore[call-overload]
+            "rule_settings": asdict(self.rule),
             "learning_rate": self.learning_rate,
             "accumulation_steps": self.accumulation_steps,
             "updates": self.updates,
             "micro_batches": self._micro_batches,
-            "gradients": gathered,
-            "state": {
-                name: {buffer: array.copy() for buffer, array in zip(self.rule.buffers, arrays, strict=True)}
-                for name, arrays in self._state.items()
-            },
+            "gradients": {name: g.copy() for name, g in gathered.items()},
+            "state": {name: [array.copy() for array in arrays] for name, arrays in self._state.items()},
         }
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Continue where `state_dict` was taken. ValueError when it is of another rule or of other parameters."""
-        own = (type(self.rule).__name__, asdict(self.rule), self.accumulation_steps)  # type: ignore[call-overload]
+        own = (type(self.rule).__name__, asdict(self.rule), self.accumulation_steps)
         came = (saved["rule"], saved["rule_settings"], saved["accumulation_steps"])
         if came != own:
             raise ValueError(f"optimizer state is of {came}; wanted {own}; make the optimizer with the saved settings")
         if set(saved["state"]) != set(self.parameters):
-            missing = sorted(set(saved["state"]) ^ set(self.parameters))
-            raise ValueError(
-                f"optimizer state and model differ in the parameters {missing}; load it into its own model"
-            )
+            unequal = sorted(set(saved["state"]) ^ set(self.parameters))
+            raise ValueError(f"optimizer state and model differ in parameters {unequal}; load it into its own model")
         self.learning_rate = saved["learning_rate"]
         self.updates = saved["updates"]
         self._micro_batches = saved["micro_batches"]
         for name, arrays in self._state.items():
-            for buffer, array in zip(self.rule.buffers, arrays, strict=True):
-                array[...] = saved["state"][name][buffer]
+            for array, kept in zip(arrays, saved["state"][name], strict=True):
+                array[...] = kept
             self.gradients[name][...] = saved["gradients"].get(name, 0)
 
 
@@ -254,7 +225,7 @@ def optimizer(
     rules: dict[str, Callable[[], Rule]] = {
         "sgd": lambda: SGD(momentum, dampening, nesterov, weight_decay),
         "adam": lambda: Adam(weight_decay=weight_decay),
-        "adamw": lambda: AdamW(weight_decay=weight_decay),
+        "adamw": lambda: adamw(weight_decay=weight_decay),
     }
     if name not in rules:
         raise ValueError(f"optimizer {name!r} is not known; wanted one of {', '.join(rules)}")

@@ -14,7 +14,7 @@ from pocket.engine.weights import export, load
 from .tenfold import engine_losses, job
 
 FEATURES, CLASSES, BATCH = 9, 4, 24
-RULES = {"sgd": optim.SGD(momentum=0.9, weight_decay=0.01), "adam": optim.Adam(), "adamw": optim.AdamW()}
+RULES = {"sgd": optim.SGD(momentum=0.9, weight_decay=0.01), "adam": optim.Adam(), "adamw": optim.adamw()}
 
 
 class LineThroughZero:

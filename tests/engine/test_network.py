@@ -70,7 +70,7 @@ def test_numpys_float64_numbers_widen_nothing(model, optimizer):
         trainer.optimizer.learning_rate = np.float64(0.1) / np.float64(number + 1)
         trainer.update()
     float32 = np.dtype(np.float32)
-    state = [a for of_one in trainer.optimizer.state_dict()["state"].values() for a in of_one.values()]
+    state = [a for of_one in trainer.optimizer.state_dict()["state"].values() for a in of_one]
     running = [array for name, array in trainer.net.state.items() if "tracked" not in name]
     kept = [*trainer.net.parameters.values(), *trainer.optimizer.gradients.values(), *state, *running]
     assert {array.dtype for array in kept} == {float32}

@@ -38,7 +38,7 @@ def one(rule, learning_rates, gradients, start=1.0):
     ("rule", "learning_rates", "gradients", "start", "wanted"),
     [
         (optim.Adam(epsilon=1e-2), [0.1] * 3, [1e-3] * 3, 1, [0.9909091, 0.9818182, 0.9727273]),
-        (optim.AdamW(weight_decay=0.5), [0.1] * 2, [0, 0], 2, [1.9, 1.805]),
+        (optim.adamw(weight_decay=0.5), [0.1] * 2, [0, 0], 2, [1.9, 1.805]),
         (optim.Adam(weight_decay=0.5), [0.1] * 2, [0, 0], 2, [1.900000001, 1.8001665]),
         (optim.SGD(momentum=0.9), [0.1, 0.1, 0.01], [1] * 3, 1, [0.9, 0.71, 0.6829]),
         (optim.SGD(momentum=0.9, nesterov=True), [0.1, 0.1, 0.01], [1] * 3, 1, [0.81, 0.539, 0.50461]),
@@ -73,7 +73,7 @@ def test_ten_updates_agree_with_pytorch(setting, dtype, tolerance):
 
 
 def test_default_weight_decay_is_pytorchs():
-    assert optim.AdamW().weight_decay == torch.optim.AdamW([torch.zeros(1)]).defaults["weight_decay"]
+    assert optim.adamw().weight_decay == torch.optim.AdamW([torch.zeros(1)]).defaults["weight_decay"]
     assert optim.optimizer("adamw", {}, 0.1).rule.weight_decay == 0
 
 
@@ -87,7 +87,7 @@ def test_a_float64_learning_rate_widens_nothing(setting):
         optimizer.gradients["p"] += 1
         optimizer.step()
         optimizer.learning_rate = np.float64(0.05) * optimizer.learning_rate
-    state = [array for buffers in optimizer.state_dict()["state"].values() for array in buffers.values()]
+    state = [array for buffers in optimizer.state_dict()["state"].values() for array in buffers]
     assert {array.dtype for array in [p["p"], optimizer.gradients["p"], *state]} == {np.dtype(np.float32)}
     assert type(optimizer.learning_rate) is float
 
