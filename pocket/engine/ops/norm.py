@@ -118,7 +118,8 @@ class Standardise(Parameterless):
         np.copyto(y, x, casting="unsafe")
         # by whole image rows: three channels at a time would be mostly loop
         pixels = x.shape[2] if x.ndim == 4 else 1
-        rows = y.reshape(-1, pixels * len(self.mean)) if y.size else y
+        width = pixels * len(self.mean)
+        rows = y.reshape(y.size // width, width)
         np.divide(rows, y.dtype.type(self.divisor), out=rows)
         np.subtract(rows, np.tile(np.asarray(self.mean, y.dtype), pixels), out=rows)
         np.divide(rows, np.tile(np.asarray(self.std, y.dtype), pixels), out=rows)
