@@ -50,14 +50,6 @@ def identity(pid: int) -> Identity | None:
     return Identity(pid, line.started) if line else None
 
 
-def born() -> float:
-    """When this process started, by `time.monotonic()`, to a hundredth of a second."""
-    line = look(os.getpid())
-    assert line is not None
-    age = time.clock_gettime(time.CLOCK_BOOTTIME) - line.started / os.sysconf("SC_CLK_TCK")
-    return time.monotonic() - age
-
-
 def lives(process: Identity) -> bool:
     """Whether that very process still runs (a zombie does not)."""
     line = look(process.pid)
