@@ -16,13 +16,13 @@ from pocket.bench.trainers import unsupported
 from pocket.bench.work import work
 from pocket.mistake import Mistake
 
-_FLOPS_A_SECOND = {"cpu": 45e9, "cuda": 6e12}  # a CPU thread; a GPU
-_UPDATE_SECONDS = {"engine": 0.003, "torch": 0.002}  # what an update costs beside its arithmetic
-_START_SECONDS = {"engine": 1.3, "torch": 3.0}  # interpreter, libraries, data, record
+_FLOPS_A_SECOND = {"cpu": 60e9, "cuda": 6e12}  # a CPU thread; a GPU
+_UPDATE_SECONDS = {"engine": 0.002, "torch": 0.002}  # what an update costs beside its arithmetic
+_START_SECONDS = {"engine": 1.0, "torch": 3.0}  # interpreter, libraries, data, record
 _REFUSED_SECONDS = 0.5  # a run that no trainer can do is told so at once
 _PROFILED_SECONDS = 1.0  # a memory run watches every allocation
 _PREPARE_SECONDS = 2.5  # one data set, or one file of initial weights
-_KERNELS_SECONDS = 45.0  # translated once on a machine
+_KERNELS_SECONDS = 30.0  # translated once on a machine
 _SHOW_SECONDS = 4.0  # an experiment's table and plots
 
 
