@@ -10,7 +10,16 @@ from .pytorch_nets import net
 
 
 def pytorch_losses(job, memory_format=torch.contiguous_format):
-    """The loss of each update."""
+    """The loss of each update. On one thread: nets this small only wait for a second one."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return _losses(job, memory_format)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _losses(job, memory_format):
     settings, dtype = job.settings, getattr(torch, job.settings["dtype"])
     model = net(settings["model"], job.input_shape, job.outputs, settings["width"], job.weights, dtype)
     model = model.to(memory_format=memory_format)
