@@ -7,7 +7,9 @@ import torch
 from .pytorch_train import pytorch_losses
 from .tenfold import OPTIMIZERS, WIDTHS, engine_losses, job, table_job
 
-FLOOR = 2e-6  # relative: about 20 roundings of float32, for where PyTorch's two runs happen to agree exactly
+# Relative bounds: about ten roundings, for where PyTorch's two runs happen to agree exactly; and a cap, for where its
+# channels-last convolutions stray further than rounding explains (0.03 within ten steps of the residual net).
+FLOOR, CAP = 1e-6, 1e-4
 
 
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
@@ -47,6 +49,6 @@ def test_losses_differ_in_float32_no_more_than_thrice_what_pytorchs_own_layouts_
     ours = engine_losses(a_job)
     contiguous = pytorch_losses(a_job)
     channels_last = pytorch_losses(a_job, torch.channels_last)
-    allowed = np.maximum(3 * np.abs(contiguous - channels_last).max(), FLOOR * contiguous.max())
+    allowed = np.clip(3 * np.abs(contiguous - channels_last).max(), FLOOR * contiguous.max(), CAP * contiguous.max())
     nearest = min(np.abs(ours - contiguous).max(), np.abs(ours - channels_last).max())
     assert nearest <= allowed
