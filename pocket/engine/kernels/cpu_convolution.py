@@ -208,7 +208,7 @@ def gradient_images(first, last, source, gradient, layout, weights, rooms, want_
     for n in range(first, last):
         fill(source, n, padded, layout)
         fill_dy(gradient, n, padded_dy, layout)
-        add_weight_gradient(layout, padded, padded_dy, spill, dw)
+        add_weight_gradient(layout, padded, padded_dy, dw)
         if want_dx:
             walk_image(layout.backward, padded_dy, weights, C, spill, dx[n])
         if mean.size > 0:

@@ -12,13 +12,8 @@ SMALLEST_SHARE = 1024
 
 def moments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and biased variance of each column of x (rows, channels), in float64."""
-    C = x.shape[1]
-    sums, pilots = room_for_moments(C, x.dtype)
-
-    def share(first, last, thread):
-        moments_of_rows(x[first:last], pilots[thread], sums[thread])
-
-    threads.over(x.shape[0], share, SMALLEST_SHARE)
+    sums, pilots = room_for_moments(x.shape[1], x.dtype)
+    threads.over(len(x), lambda i, j, t: moments_of_rows(x[i:j], pilots[t], sums[t]), SMALLEST_SHARE)
     return merge_moments(sums, pilots)
 
 
@@ -66,11 +61,8 @@ def moments_of_rows(x, pilot, sums):
 
 def scale_shift(x: np.ndarray, scale: np.ndarray, shift: np.ndarray, floor: float, out: np.ndarray) -> None:
     """out = max(x * scale + shift, floor), by channel; a nan stays one."""
-
-    def share(first, last, thread):
-        scale_shift_rows(x[first:last], scale, shift, scale.dtype.type(floor), out[first:last])
-
-    threads.over(x.shape[0], share, SMALLEST_SHARE)
+    affine = scale, shift, scale.dtype.type(floor)
+    threads.over(len(x), lambda i, j, t: scale_shift_rows(x[i:j], *affine, out[i:j]), SMALLEST_SHARE)
 
 
 @compiled
@@ -84,14 +76,12 @@ def scale_shift_rows(x, scale, shift, floor, out):
 
 def gradient_sums(x, dy, scale, shift, mean, floor: float) -> tuple[np.ndarray, np.ndarray]:
     """Sums of dz and of dz * (x - mean) over the rows, in float64; dz is dy where x * scale + shift > floor, else 0."""
-    C = x.shape[1]
-    sums, room = memory.zeros((threads.count(), 2, C), np.float64), memory.empty((threads.count(), 2, C), x.dtype)
-
-    def share(first, last, thread):
-        floor_ = x.dtype.type(floor)
-        gradient_sums_of_rows(x[first:last], dy[first:last], scale, shift, mean, floor_, room[thread], sums[thread])
-
-    threads.over(x.shape[0], share, SMALLEST_SHARE)
+    shape = threads.count(), 2, x.shape[1]
+    sums, room = memory.zeros(shape, np.float64), memory.empty(shape, x.dtype)
+    affine = scale, shift, mean, x.dtype.type(floor)
+    threads.over(
+        len(x), lambda i, j, t: gradient_sums_of_rows(x[i:j], dy[i:j], *affine, room[t], sums[t]), SMALLEST_SHARE
+    )
     return sums[:, 0].sum(0), sums[:, 1].sum(0)
 
 
@@ -112,14 +102,20 @@ def gradient_sums_of_rows(x, dy, scale, shift, mean, floor, room, sums):
             sums[1, c] += room[1, c]
 
 
-def input_gradient(x, dy, scale, shift, slope, offset, floor: float, out) -> None:
-    """out = scale dz - slope x - offset, the gradient of the input; dz as in gradient_sums. out may be x or dy."""
+def input_gradient(x, dy, scale, shift, slope, offset, floor: float) -> None:
+    """dy becomes scale dz - slope x - offset, the gradient of the input; dz as in gradient_sums."""
+    affine = scale, shift, slope, offset, x.dtype.type(floor)
+    threads.over(len(x), lambda i, j, t: turn_gradient_of_rows(x[i:j], dy[i:j], *affine), SMALLEST_SHARE)
 
-    def share(first, last, thread):
-        floor_ = x.dtype.type(floor)
-        input_gradient_of_rows(x[first:last], dy[first:last], scale, shift, slope, offset, floor_, out[first:last])
 
-    threads.over(x.shape[0], share, SMALLEST_SHARE)
+@compiled
+def turn_gradient_of_rows(x, dy, scale, shift, slope, offset, floor):
+    """dy = scale dz - slope x - offset. In place and not by way of the next kernel, which would not be vectorised."""
+    zero = x.dtype.type(0)
+    for r in range(x.shape[0]):
+        for c in range(x.shape[1]):
+            dz = dy[r, c] if x[r, c] * scale[c] + shift[c] > floor else zero
+            dy[r, c] = scale[c] * dz - slope[c] * x[r, c] - offset[c]
 
 
 @compiled

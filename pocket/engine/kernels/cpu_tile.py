@@ -27,8 +27,11 @@ def block(dtype) -> int:
     return BLOCK_BYTES // np.dtype(dtype).itemsize
 
 
-def _tile(unit_x_p: bool, unit_x_i: bool):
-    """The Numba intrinsic; a stride known to be one element lets the compiler fold it into the instruction."""
+def _tile(unit_x_p: bool, unit_x_i: bool, add_start_last: bool):
+    """The Numba intrinsic; a stride known to be one element lets the compiler fold it into the instruction.
+
+    A start that is the sum of what came before is added last: small terms would lose digits one by one beside it.
+    """
     from numba import types
     from numba.core import cgutils
     from numba.extending import intrinsic
@@ -66,7 +69,8 @@ def _tile(unit_x_p: bool, unit_x_i: bool):
                 return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), lanes)
 
             rows = [builder.add(x, builder.mul(word(p), x_p)) for p in range(TILE)]
-            sums = [s for p in range(TILE) for s in load(builder.add(start, builder.mul(word(p), start_p)))]
+            begin = [s for p in range(TILE) for s in load(builder.add(start, builder.mul(word(p), start_p)))]
+            sums = [ir.Constant(vector, None) for _ in begin] if add_start_last else begin
             before = builder.block
             outer_loop, inner_loop, outer_end, done = (
                 builder.append_basic_block(name) for name in ("outer", "inner", "outer_end", "done")
@@ -109,6 +113,8 @@ def _tile(unit_x_p: bool, unit_x_i: bool):
                 phi.add_incoming(later, outer_end)
 
             builder.position_at_end(done)
+            if add_start_last:
+                added = [builder.fadd(first, total) for first, total in zip(begin, added, strict=True)]
             for p in range(TILE):
                 places = vectors_at(builder.add(out, builder.mul(word(p), out_p)))
                 for v, pointer in enumerate(places):
@@ -120,5 +126,7 @@ def _tile(unit_x_p: bool, unit_x_i: bool):
     return tile
 
 
-tile_of_pixels = Late(lambda: _tile(unit_x_p=False, unit_x_i=True))  # p: pixels; i: channels, one after the other
-tile_of_weights = Late(lambda: _tile(unit_x_p=True, unit_x_i=False))  # p: channels, one after the other; i: pixels
+# p: pixels; i: channels, one after the other
+tile_of_pixels = Late(lambda: _tile(unit_x_p=False, unit_x_i=True, add_start_last=False))
+# p: channels, one after the other; i: pixels
+tile_of_weights = Late(lambda: _tile(unit_x_p=True, unit_x_i=False, add_start_last=True))

@@ -12,8 +12,8 @@ PIXELS_AT_ONCE = 256  # of dy, read once for each kernel place: a strip that sta
 
 
 def spill_room(dtype) -> np.ndarray:
-    """For each thread a tile of results that are not stored where they were computed, and a row of zeros."""
-    return memory.zeros((threads.count(), (TILE + 1) * block(dtype)), dtype)
+    """For each thread a tile of results that are not stored where they were computed."""
+    return memory.empty((threads.count(), TILE * block(dtype)), dtype)
 
 
 def weight_room(layout: Layout, dtype) -> np.ndarray:
@@ -75,7 +75,7 @@ def walk_image(walks, padded, weights, channels, spill, out):
 
 
 @compiled
-def add_weight_gradient(layout, padded, padded_dy, spill, dw):
+def add_weight_gradient(layout, padded, padded_dy, dw):
     """dw += patches^T dy of one image, strip by strip: the strip's sum is made in registers, then added."""
     size = padded.itemsize
     width = BLOCK_BYTES // size
@@ -84,18 +84,15 @@ def add_weight_gradient(layout, padded, padded_dy, spill, dw):
     dy_row, dy_pixel = layout.padded_dy[1] * layout.padded_dy[2], layout.padded_dy[2]
     Ho, Wo, _ = layout.output
     begin = padded_dy.ctypes.data + (layout.border[0] * dy_row + layout.border[1] * dy_pixel) * size
-    zeros = spill.ctypes.data + TILE * width * size
     strip = max(1, PIXELS_AT_ONCE // Wo)
     for y in range(0, Ho, strip):
         for b in range(dw.shape[0]):
             for i in range(layout.kernel[0]):
                 for k in range(0, layout.kernel[1] * pixel, TILE):
+                    to = dw.ctypes.data + ((b * dw.shape[1] + i) * dw.shape[2] + k) * width * size
                     tile_of_weights(
                         padded, padded.ctypes.data + ((y * stride_h + i) * row + k) * size,
                         size, stride_h * row * size, stride_w * pixel * size, min(strip, Ho - y), Wo,
                         begin + (y * dy_row + b * width) * size, dy_row * size, dy_pixel * size,
-                        zeros, 0, spill.ctypes.data, width * size,
+                        to, width * size, to, width * size,
                     )  # fmt: skip
-                    for p in range(TILE):
-                        for c in range(width):
-                            dw[b, i, k + p, c] += spill[p * width + c]

@@ -172,8 +172,7 @@ class PreActivationBlock:
             sums = kernels.gradient_sums(rows_of(x), rows_of(da), a.scale, a.shift, middle, 0.0)
         names = ("norm1.weight", "norm1.bias")
         spread = add_and_spread(sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, names)
-        rows = rows_of(da)
-        kernels.input_gradient(rows_of(x), rows, a.scale, a.shift, *spread, 0.0, rows)
+        kernels.input_gradient(rows_of(x), rows_of(da), a.scale, a.shift, *spread, 0.0)
         if not self.changes_shape:
             np.add(da, dy, out=da)
         return (da,)
@@ -223,5 +222,5 @@ class NormReluMean:
         da = rows_of(da)
         sums = kernels.gradient_sums(rows, da, scale, shift, mean.astype(x.dtype), 0.0)
         spread = add_and_spread(sums, mean, rstd, parameters, gradients, len(rows))
-        kernels.input_gradient(rows, da, scale, shift, *spread, 0.0, da)
+        kernels.input_gradient(rows, da, scale, shift, *spread, 0.0)
         return (da.reshape(x.shape),)

@@ -54,7 +54,7 @@ class BatchNorm:
         sums = kernels.gradient_sums(x2, dy2, scale, shift, mean.astype(x.dtype), NO_FLOOR)
         slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, len(x2) if training else 0)
         # forward was y = x scale + shift, where scale and shift came from x: `slope` and `offset` carry that part
-        kernels.input_gradient(x2, dy2, scale, shift, slope, offset, NO_FLOOR, dy2)
+        kernels.input_gradient(x2, dy2, scale, shift, slope, offset, NO_FLOOR)
         return (dy2.reshape(x.shape),)
 
 
