@@ -61,14 +61,15 @@ class Trainer:
         self.rng = np.random.default_rng(job.settings.get("seed", 0))
 
     def accumulate(self, x, y, group_samples: int) -> float:
-        """Forward and backward of one micro-batch. Returns its part of the group's mean loss."""
+        """Forward and backward of one micro-batch. Returns its part of the group's mean loss, nan when it diverged."""
         share = len(x) / group_samples
         tape = Tape(self.observers)
         if y.dtype.kind == "f":
             y = y.astype(self.net.dtype)
-        loss = tape.apply(self.loss, (self.net.forward(tape, x, self.rng), Tensor(y)), name="loss")
-        # each loss is a mean over its own samples: the share makes the sum of gradients the large batch's gradient
-        loss.backward(share if self.divide else 1.0)
+        with np.errstate(all="ignore"):  # the loss says so when a run diverges
+            loss = tape.apply(self.loss, (self.net.forward(tape, x, self.rng), Tensor(y)), name="loss")
+            # each loss is a mean over its own samples: the share makes the sum of gradients the large batch's gradient
+            loss.backward(share if self.divide else 1.0)
         return float(loss.data) * share
 
     def update(self) -> None:
@@ -79,7 +80,8 @@ class Trainer:
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Outputs in evaluation mode for host inputs, a batch at a time, in memory that no pool owns."""
         batches = [x[i : i + self.batch_size] for i in range(0, len(x), self.batch_size)] or [x]
-        return np.concatenate([array.to_host(self.net.predict(array.to_device(batch))) for batch in batches])
+        with np.errstate(all="ignore"):
+            return np.concatenate([array.to_host(self.net.predict(array.to_device(batch))) for batch in batches])
 
 
 def train(job: Job, pool: memory.Pool | None = None, observers: list[Observer] | None = None) -> Iterator[Event]:

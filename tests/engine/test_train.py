@@ -79,6 +79,15 @@ class TestEvents:
         first, second = ([event.loss for event in train(job) if isinstance(event, Step)] for _ in range(2))
         assert first == second
 
+    @pytest.mark.parametrize("name", MODELS)
+    def test_diverging_run_goes_on_and_its_loss_says_so(self, name):
+        x, y = images(name, 64)
+        events = list(train(job_of(name, [batch(x, y)] * 12, 12, learning_rate=1e12)))
+        losses = [event.loss for event in events if isinstance(event, Step)]
+        assert len(losses) == 12
+        assert not np.isfinite(losses[-1]) or losses[-1] > 1e6
+        assert events[-1].predict(x).shape == (64, 5)
+
     def test_precision_it_does_not_have_is_named(self):
         with pytest.raises(ValueError, match="amp"):
             next(train(job_of("mlp", [], 0, precision="amp")))

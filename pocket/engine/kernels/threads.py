@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 _count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _executor: ThreadPoolExecutor | None = None
@@ -38,7 +39,10 @@ def over(items: int, work: Callable[[int, int, int], object], smallest: int = 1)
     if _executor is None:
         _executor = ThreadPoolExecutor(_count - 1, thread_name_prefix="pocket")
     cuts = [items * share // shares for share in range(shares + 1)]
-    waiting = [_executor.submit(work, cuts[share], cuts[share + 1], share) for share in range(1, shares)]
+    # in a copy of the caller's context, which holds NumPy's treatment of overflow and nan
+    waiting = [
+        _executor.submit(copy_context().run, work, cuts[share], cuts[share + 1], share) for share in range(1, shares)
+    ]
     try:
         work(cuts[0], cuts[1], 0)
     finally:
