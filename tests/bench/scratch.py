@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PATIENCE_SECONDS = 300  # a last resort against a hang, not a measurement
 HOSTILE_NAME = "my proj's é"  # a space, an apostrophe, a letter that is not ASCII
 
 TINY = """
@@ -65,7 +66,9 @@ def bench_command(*words: str) -> list[str]:
 def make(folder: Path) -> subprocess.CompletedProcess:
     """`pocket bench make` to its end."""
     command = bench_command("make", "--suite", "quick", "--device", "cpu")
-    return subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment(), capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
+    )
 
 
 def start_make(folder: Path) -> subprocess.Popen:
@@ -92,9 +95,9 @@ def at_work(folder: Path) -> dict[int, str]:
     return found
 
 
-def wait_until(condition: Callable[[], object], what: str, patience: float = 120) -> None:
-    """Ask until it is true; the patience is a last resort against a hang, not a measurement."""
-    end = time.monotonic() + patience
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Ask until it is true."""
+    end = time.monotonic() + PATIENCE_SECONDS
     while not condition():
         assert time.monotonic() < end, f"waited in vain until {what}"
         time.sleep(0.05)
