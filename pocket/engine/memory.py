@@ -8,8 +8,6 @@ An array over the pool is an ordinary array whose owner is a `Block`. When the l
 Python drops the block and its range is free at that moment: storage cannot be used after it was given back.
 """
 
-import bisect
-import itertools
 import math
 import mmap
 import os
@@ -20,21 +18,17 @@ from contextlib import contextmanager
 
 import numpy as np
 
-ALIGNMENT = 64
+from pocket.engine.arena import ALIGNMENT, Arena, SystemBuffers
+
 CATEGORIES = ("weights", "gradients", "optimizer", "saved", "temporary", "input")
-_NORESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # named in Python only since 3.13; Linux's value
 
 
 class PoolExhausted(MemoryError):
     """The budget does not hold the request. Says what was asked for, what was live and who held it."""
 
     def __init__(self, asked_bytes: int, live_bytes: int, budget_bytes: int, largest: list[tuple[int, str]]):
-        self.asked_bytes, self.live_bytes, self.budget_bytes, self.largest = (
-            asked_bytes,
-            live_bytes,
-            budget_bytes,
-            largest,
-        )
+        self.asked_bytes, self.live_bytes, self.budget_bytes = asked_bytes, live_bytes, budget_bytes
+        self.largest = largest
         held = ", ".join(f"{size:,} {category}" for size, category in largest) or "nothing"
         super().__init__(
             f"{asked_bytes:,} bytes asked for, {live_bytes:,} live of a budget of {budget_bytes:,}; "
@@ -47,88 +41,12 @@ class Block:
 
     __slots__ = ("__array_interface__", "arena", "key", "pool")
 
-    def __init__(
-        self, pool: "Pool", arena: "Arena | SystemBuffers", key: int, address: int, shape: tuple, dtype: np.dtype
-    ):
+    def __init__(self, pool: "Pool", arena: Arena | SystemBuffers, key: int, address: int, shape: tuple, dtype: str):
         self.pool, self.arena, self.key = pool, arena, key
-        self.__array_interface__ = {"shape": shape, "typestr": dtype.str, "data": (address, False), "version": 3}
+        self.__array_interface__ = {"shape": shape, "typestr": dtype, "data": (address, False), "version": 3}
 
     def __del__(self):
         self.pool._give_back(self.arena, self.key)
-
-
-class Arena:
-    """Best fit with coalescing over one reserved range. Offsets are in bytes from its start."""
-
-    def __init__(self, capacity_bytes: int):
-        self.capacity_bytes = capacity_bytes
-        self.high_water = 0  # nothing above was ever handed out, so no page above is memory
-        self._map = mmap.mmap(-1, capacity_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            self._map.madvise(mmap.MADV_HUGEPAGE)  # a step touches every page: 2 MiB ones spare most page faults
-        self._view = np.frombuffer(self._map, np.uint8)
-        self._start = self._view.ctypes.data
-        self._by_size = [(capacity_bytes, 0)]
-        self._size_from = {0: capacity_bytes}
-        self._start_before = {capacity_bytes: 0}
-
-    def take(self, size: int) -> tuple[int, int]:
-        """The offset and the address of `size` bytes."""
-        index = bisect.bisect_left(self._by_size, (size, 0))
-        if index == len(self._by_size):
-            raise MemoryError(f"no free range of {size:,} bytes in the reserved {self.capacity_bytes:,}")
-        whole, offset = self._by_size[index]
-        self._remove(offset, whole)
-        if whole > size:
-            self._insert(offset + size, whole - size)
-        self.high_water = max(self.high_water, offset + size)
-        return offset, self._start + offset
-
-    def give(self, offset: int, size: int) -> None:
-        """The range is free again, one with its free neighbours."""
-        end = offset + size
-        if end in self._size_from:
-            after = self._size_from[end]
-            self._remove(end, after)
-            size += after
-        if offset in self._start_before:
-            before = self._start_before[offset]
-            length = offset - before
-            self._remove(before, length)
-            offset, size = before, size + length
-        self._insert(offset, size)
-
-    def _insert(self, offset: int, size: int) -> None:
-        bisect.insort(self._by_size, (size, offset))
-        self._size_from[offset] = size
-        self._start_before[offset + size] = offset
-
-    def _remove(self, offset: int, size: int) -> None:
-        del self._by_size[bisect.bisect_left(self._by_size, (size, offset))]
-        del self._size_from[offset]
-        del self._start_before[offset + size]
-
-
-class SystemBuffers:
-    """Each buffer its own allocation, so that tracemalloc sees live bytes exactly; for untimed runs."""
-
-    def __init__(self):
-        self._buffers: dict[int, np.ndarray] = {}
-        self._numbers = itertools.count()
-        self._sizes: dict[int, int] = {}
-
-    @property
-    def high_water(self) -> int:
-        return sum(self._sizes.values())
-
-    def take(self, size: int) -> tuple[int, int]:
-        key = next(self._numbers)
-        self._buffers[key] = buffer = np.empty(size + ALIGNMENT, np.uint8)
-        self._sizes[key] = size
-        return key, -(-buffer.ctypes.data // ALIGNMENT) * ALIGNMENT
-
-    def give(self, key: int, size: int) -> None:
-        del self._buffers[key], self._sizes[key]
 
 
 class Pool:
@@ -150,7 +68,8 @@ class Pool:
         wanted = capacity_bytes or max(2 * (budget_bytes or 0), physical)
         self.capacity_bytes = math.ceil(wanted / mmap.PAGESIZE) * mmap.PAGESIZE
         self.budget_bytes, self.backing = budget_bytes, backing
-        self.recording, self.timeline = False, []  # type: bool, list[tuple[int, int]]
+        self.recording = False
+        self.timeline: list[tuple[int, int]] = []
         self._lock = threading.Lock()
         self._returned: deque[tuple[Arena | SystemBuffers, int]] = deque()
         self._start_over()
@@ -164,15 +83,13 @@ class Pool:
 
     def empty(self, shape, dtype, category: str = "temporary") -> np.ndarray:
         """An array of undefined content. Raises PoolExhausted beyond the budget."""
-        shape = (shape,) if isinstance(shape, int) else tuple(shape)
-        dtype = np.dtype(dtype)
+        shape, dtype = (shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype)
         size = -(-max(1, math.prod(shape) * dtype.itemsize) // ALIGNMENT) * ALIGNMENT
         with self._lock:
             self._drain()
-            arena, key, address = self._take(size, category)
-        array = np.asarray(Block(self, arena, key, address, shape, dtype))
+            block = Block(self, *self._take(size, category), shape, dtype.str)
         self._drain_if_free()
-        return array
+        return np.asarray(block)
 
     def zeros(self, shape, dtype, category: str = "temporary") -> np.ndarray:
         """An array of zeros."""
@@ -180,12 +97,11 @@ class Pool:
         array.fill(0)
         return array
 
-    def _take(self, size: int, category: str):
+    def _take(self, size: int, category: str) -> tuple[Arena | SystemBuffers, int, int]:
         if category not in self._categories:
             raise ValueError(f"category {category!r}; wanted one of {', '.join(CATEGORIES)}")
         if self.budget_bytes is not None and self._live + size > self.budget_bytes:
-            largest = sorted(self._held.values(), reverse=True)[:5]
-            raise PoolExhausted(size, self._live, self.budget_bytes, largest)
+            raise PoolExhausted(size, self._live, self.budget_bytes, sorted(self._held.values(), reverse=True)[:5])
         if self._arena is None:
             self._arena = Arena(self.capacity_bytes) if self.backing == "arena" else SystemBuffers()
         key, address = self._arena.take(size)
@@ -198,12 +114,11 @@ class Pool:
         self._categories[category] += change
         self._events += 1
         if self._live > self._peak:
-            self._peak = self._live
-            self._peak_categories = dict(self._categories)
+            self._peak, self._peak_categories = self._live, dict(self._categories)
         if self.recording:
             self.timeline.append((self._events, self._live))
 
-    def _give_back(self, arena, key: int) -> None:
+    def _give_back(self, arena: Arena | SystemBuffers, key: int) -> None:
         # Called from __del__, at any point of any thread, even inside `empty` by the garbage collector: so it never
         # waits for the lock, and whoever holds it drains the queue.
         self._returned.append((arena, key))
@@ -227,16 +142,14 @@ class Pool:
     def assign(self, array: np.ndarray, category: str) -> None:
         """Accounts temporary storage under `array` to another category; any other storage is left where it is."""
         block = owner(array)
-        if block is None or block.pool is not self:
+        if block is None or block.arena is not self._arena:
             return
         with self._lock:
-            self._drain()
-            if block.arena is self._arena:
-                size, before = self._held[block.key]
-                if before == "temporary":
-                    self._held[block.key] = size, category
-                    self._categories[before] -= size
-                    self._categories[category] += size
+            size, before = self._held[block.key]
+            if before == "temporary":
+                self._held[block.key] = size, category
+                self._categories[before] -= size
+                self._categories[category] += size
 
     @property
     def live_bytes(self) -> int:
@@ -287,8 +200,7 @@ _current: Pool | None = None
 def current() -> Pool:
     """The pool in use; one without a budget is made when there is none."""
     global _current
-    if _current is None:
-        _current = Pool()
+    _current = _current or Pool()
     return _current
 
 
