@@ -1,5 +1,6 @@
 """Threads, translation, register tiles, and the kernels that operators' own tests do not reach."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -136,6 +137,28 @@ def _tile_over_weights(x, w, start, out, x_o, x_i, outer, inner):
         x, x.ctypes.data, size, x_o * size, x_i * size, outer, inner, w.ctypes.data, inner * width * size,
         width * size, start.ctypes.data, 0, out.ctypes.data, width * size,
     )  # fmt: skip
+
+
+NARROW = """
+import numpy as np
+from numpy._core import _multiarray_umath
+_multiarray_umath.__cpu_features__["AVX512F"] = False
+from pocket.engine.kernels import cpu, cpu_tile
+assert not cpu_tile.WIDE and cpu_tile.block("float32") == 16
+rng = np.random.default_rng(0)
+x, w, dy = rng.normal(size=(2, 9, 7, 3)), rng.normal(size=(3, 3, 3, 5)), rng.normal(size=(2, 5, 4, 5))
+step, dw, expected_dw = ((2, 2), (1, 1)), np.zeros_like(w), np.zeros_like(w)
+np.testing.assert_allclose(cpu.convolve(x, w, None, *step)[0], cpu.patch_convolution(x, w, None, *step))
+dx = cpu.convolve_gradient(x, dy, w, *step, dw)
+np.testing.assert_allclose(dx, cpu.patch_convolution_gradient(x, dy, w, *step, expected_dw, True))
+np.testing.assert_allclose(dw, expected_dw)
+"""
+
+
+def test_narrow_registers_give_the_same(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", NARROW], env=environment, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -37,6 +37,7 @@ class TestPeakCounter:
     def test_reset_keeps_what_is_live(self, pool):
         held = take(pool, 1024)
         pool.reset_peak()
+        assert (pool.live_bytes, pool.peak_bytes) == (1024 * MiB, 1024 * MiB)
         more = take(pool, 256)
         assert pool.peak_bytes == 1280 * MiB
         assert held.nbytes + more.nbytes == pool.live_bytes

@@ -4,7 +4,7 @@ Importing the engine must not import Numba, so a kernel is translated when it is
 kept on disk. Kernels run without the interpreter lock: threads are ours, over images or blocks, never Numba's.
 
 Numba notices that a function's own file changed, not that a file it uses did. So the translations are kept in a folder
-named after the digest of all kernel sources.
+named after the digest of all kernel sources and of the registers they are written for.
 """
 
 import functools
@@ -16,6 +16,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # its features have no public name
+
+WIDE = bool(_multiarray_umath.__cpu_features__.get("AVX512F"))  # registers of 64 bytes
+
 _translating = threading.RLock()  # several threads may call a kernel for the first time; kernels translate kernels
 
 
@@ -23,7 +27,7 @@ _translating = threading.RLock()  # several threads may call a kernel for the fi
 def folder() -> Path:
     """Where translated kernels are kept: below NUMBA_CACHE_DIR, or beside the compiled Python files."""
     here = Path(__file__).parent
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(str(WIDE).encode())
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
     return Path(os.environ.get("NUMBA_CACHE_DIR") or here / "__pycache__") / f"kernels-{digest.hexdigest()[:16]}"

@@ -12,11 +12,9 @@ its sums in memory, at a quarter of the rate. So the loop is spelled out for LLV
 """
 
 import numpy as np
-from numpy._core import _multiarray_umath  # type: ignore[attr-defined]  # its features have no public name
 
-from pocket.engine.kernels.compile import Late
+from pocket.engine.kernels.compile import WIDE, Late
 
-WIDE = bool(_multiarray_umath.__cpu_features__.get("AVX512F"))
 TILE = 8 if WIDE else 6  # TILE * VECTORS sums, each 64 bytes, fit in the registers: 32 of 64 bytes, or 16 of 32
 VECTORS = 2 if WIDE else 1
 BLOCK_BYTES = 64 * VECTORS

@@ -1,0 +1,1 @@
+"""Operators: forward beside backward, one idea a file."""
