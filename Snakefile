@@ -4,11 +4,11 @@ import os
 import sys
 from pathlib import Path
 
-from pocket.bench.configuration import configure
-from pocket.bench.estimate import describe
+from pocket.bench.plan.configuration import configure
+from pocket.bench.plan.estimate import describe
 from pocket.bench.instance import hold_unless_held
-from pocket.bench.judging import digest
-from pocket.bench.spec import needs, sides
+from pocket.bench.judge.judging import digest
+from pocket.bench.plan.spec import needs, sides
 from pocket.bench.status import failures
 from pocket.mistake import Mistake
 

@@ -1,7 +1,7 @@
 """The contract between a trainer and the harness: what a trainer is given and what it yields.
 
-A trainer is a generator function `train(job)`. It never looks at a clock, never grades itself and never measures its own
-memory. It yields one event when it reaches each point below, and the harness, which holds the clock and the score,
+A trainer is a generator function `train(job)`. It never looks at a clock, never grades itself and never measures its
+own memory. It yields one event when it reaches each point below, and the harness, which holds the clock and the score,
 decides what to do about it:
 
     for each epoch:
@@ -35,7 +35,7 @@ class Job:
 
     settings: Mapping[str, Any]  # validated run settings, see docs/experiments.md
     weights: Mapping[str, np.ndarray]  # initial weights and buffers, PyTorch's names and layout, float32
-    batches: Callable[[int], Iterator[MicroBatch]]  # epoch number -> its micro-batches; the same draws for every trainer
+    batches: Callable[[int], Iterator[MicroBatch]]  # epoch number -> its micro-batches; alike for every trainer
     updates_per_epoch: int  # optimizer updates in one epoch, a last smaller group included
     input_shape: tuple[int, ...]  # (H, W, C) of an image, (F,) of a table row
     outputs: int  # classes, or regression targets

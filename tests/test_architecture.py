@@ -21,9 +21,9 @@ OURS = {
 }
 # Library -> the only places that may import it.
 LIBRARIES = {
-    "torch": ("pocket/baseline/", "pocket/bench/probe_torch.py"),
+    "torch": ("pocket/baseline/", "pocket/bench/measure/probe_torch.py"),
     "torchvision": ("pocket/baseline/",),
-    "cupy": ("pocket/engine/array.py", "pocket/engine/kernels/", "pocket/bench/probe_pool.py"),
+    "cupy": ("pocket/engine/array.py", "pocket/engine/kernels/", "pocket/bench/measure/probe_pool.py"),
     "numba": ("pocket/engine/kernels/",),
     "sklearn": ("pocket/data/",),
 }
@@ -113,13 +113,14 @@ def test_engine_is_light_to_import():
 
 
 def test_judging_needs_no_trainer_and_no_torch():
-    modules = "pocket.bench.collate, pocket.bench.plot, pocket.bench.report, pocket.bench.verify"
+    modules = "pocket.bench.judge.collate, pocket.bench.draw.plot, pocket.bench.page.report, pocket.bench.judge.verify"
     assert not loaded_by(f"import {modules}") & {"torch", "torchvision", "cupy", "numba"}
 
 
 def test_starting_a_run_is_light():
-    modules = "pocket.bench.supervise, pocket.bench.spec, pocket.cli"
-    assert not loaded_by(f"import {modules}") & {"torch", "numba", "cupy", "pandas", "matplotlib", "sklearn", "snakemake"}
+    modules = "pocket.bench.supervisor.supervise, pocket.bench.plan.spec, pocket.cli"
+    heavy = {"torch", "numba", "cupy", "pandas", "matplotlib", "sklearn", "snakemake"}
+    assert not loaded_by(f"import {modules}") & heavy
 
 
 @pytest.mark.parametrize("part", CODE_LINES)

@@ -3,11 +3,11 @@
 import pytest
 
 from pocket.bench import prepare
-from pocket.bench.contrast import contrasts
-from pocket.bench.outcome import outcomes
-from pocket.bench.spec import load, needs
-from pocket.bench.stats import student_interval
-from pocket.bench.supervise import supervise
+from pocket.bench.judge.contrast import contrasts
+from pocket.bench.judge.outcome import outcomes
+from pocket.bench.judge.stats import student_interval
+from pocket.bench.plan.spec import load, needs
+from pocket.bench.supervisor.supervise import supervise
 
 DIGITS = """
 question: Do both trainers learn the digits equally well?

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from pocket.bench.spec import Plan
+from pocket.bench.plan.spec import Plan
 from pocket.mistake import Mistake
 
 Arguments = argparse.Namespace
@@ -17,8 +17,8 @@ _STARTED = time.monotonic()  # a run's record tells what its process cost, from 
 
 
 def run(arguments: Arguments) -> int:
-    from pocket.bench.spec import every_plan, find
-    from pocket.bench.supervise import supervise
+    from pocket.bench.plan.spec import every_plan, find
+    from pocket.bench.supervisor.supervise import supervise
 
     wanted = find(arguments.id, arguments.experiments)
     if wanted.settings["kind"] in ("train", "memory") and (arguments.results / "records").is_dir():
@@ -58,28 +58,28 @@ def kernels(arguments: Arguments) -> int:
 
 
 def tables(arguments: Arguments) -> int:
-    from pocket.bench.collate import write_table
+    from pocket.bench.judge.collate import write_table
 
     write_table(_plan(arguments).experiment(arguments.name), arguments.results)
     return 0
 
 
 def plots(arguments: Arguments) -> int:
-    from pocket.bench.plot import write_plots
+    from pocket.bench.draw.plot import write_plots
 
     write_plots(_plan(arguments).experiment(arguments.name), arguments.results)
     return 0
 
 
 def report(arguments: Arguments) -> int:
-    from pocket.bench.report import write_report
+    from pocket.bench.page.report import write_report
 
     write_report(_plan(arguments), arguments.results)
     return 0
 
 
 def verify(arguments: Arguments) -> int:
-    from pocket.bench.verify import verify as problems_of
+    from pocket.bench.judge.verify import verify as problems_of
 
     problems = problems_of(_plan(arguments), arguments.results)
     print("\n".join(problems) if problems else "every number follows from the sealed records")
@@ -87,7 +87,7 @@ def verify(arguments: Arguments) -> int:
 
 
 def estimate(arguments: Arguments) -> int:
-    from pocket.bench.estimate import describe
+    from pocket.bench.plan.estimate import describe
 
     print(describe(_plan(arguments), arguments.results))
     return 0
@@ -123,9 +123,9 @@ def refresh(arguments: Arguments) -> int:
 
 
 def contest(arguments: Arguments) -> int:
-    from pocket.bench.contest import contest as measure
-    from pocket.bench.contest import describe
-    from pocket.bench.spec import load
+    from pocket.bench.judge.contest import contest as measure
+    from pocket.bench.judge.contest import describe
+    from pocket.bench.plan.spec import load
 
     suite, device = "bench", "cpu"
     summary = measure(load(arguments.experiments, suite, device), arguments.experiments, arguments.results)
@@ -193,8 +193,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _plan(arguments: Arguments, here: bool = False) -> Plan:
-    from pocket.bench.choose import choose
-    from pocket.bench.spec import load
+    from pocket.bench.plan.choose import choose
+    from pocket.bench.plan.spec import load
 
     suite, device = choose(arguments.suite, arguments.device, here=here)
     return load(arguments.experiments, suite, device)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pocket.bench import record as records
-from pocket.bench.identity import Run
+from pocket.bench.plan.identity import Run
 from pocket.mistake import Mistake
 
 _RAN_OUT = ("oom_device", "oom_host")

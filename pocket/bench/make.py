@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from pocket.bench import instance
-from pocket.bench.spec import Plan
+from pocket.bench.plan.spec import Plan
 from pocket.bench.status import failures
 from pocket.mistake import Mistake
 

@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pocket.bench.identity import data_id, weights_id
-from pocket.bench.nearest import unknown
-from pocket.bench.spec import every_plan, needs, sides
+from pocket.bench.plan.identity import data_id, weights_id
+from pocket.bench.plan.nearest import unknown
+from pocket.bench.plan.spec import every_plan, needs, sides
 from pocket.mistake import Mistake
 
 
@@ -31,8 +31,8 @@ def prepare_weights(name: str, experiments: Path, results: Path) -> None:
     """Write results/weights/<name>.npz, both trainers' initial weights, from the shape of the prepared data."""
     import numpy as np
 
+    from pocket.bench.measure.trainers import initial_weights
     from pocket.bench.record import place
-    from pocket.bench.trainers import initial_weights
     from pocket.data import load
 
     side = _side_that_needs(name, experiments, "weights")
@@ -47,8 +47,8 @@ def prepare_weights(name: str, experiments: Path, results: Path) -> None:
 
 def prepare_kernels(results: Path) -> None:
     """Translate the engine's kernels, so that no timed run does, and write results/kernels.json with the seconds."""
+    from pocket.bench.measure.trainers import translate_kernels
     from pocket.bench.record import place
-    from pocket.bench.trainers import translate_kernels
 
     start = time.perf_counter()
     translate_kernels()

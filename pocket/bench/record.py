@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pocket.bench.strict import strict
+from pocket.bench.measure.strict import strict
 from pocket.mistake import Mistake
 
 SCHEMA = 1

@@ -10,23 +10,7 @@ from typing import Any
 PACKAGE = Path(__file__).parents[1]
 TRAINER_FOLDERS = {"engine": "engine", "torch": "baseline"}
 # What decides a number of a run. How runs are planned, recorded or shown is no part of it.
-MEASURING = (
-    *(
-        "run",
-        "setup",
-        "drive",
-        "stopwatch",
-        "score",
-        "timed",
-        "live",
-        "allocation",
-        "turns",
-        "conductor",
-        "aside",
-        "trainers",
-    ),
-    *("supervise", "worker", "watch", "allocator", "resident", "progress"),
-)
+MEASURING = ("conductor", "supervise", "worker", "watch", "allocator")  # of the supervisor; `measure` counts whole
 CODE = (".py", ".cu", ".cuh")
 
 
@@ -58,7 +42,7 @@ def _trainers(settings: Mapping[str, Any]) -> set[str]:
 
 def _measuring() -> tuple[Path, ...]:
     folder = PACKAGE / "bench"
-    return (*sorted(folder.glob("probe_*.py")), *(folder / f"{name}.py" for name in MEASURING))
+    return (*sorted((folder / "measure").glob("*.py")), *(folder / "supervisor" / f"{name}.py" for name in MEASURING))
 
 
 @functools.cache

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pocket.bench import record as records
-from pocket.bench.outcome import Outcome, count, outcomes
-from pocket.bench.spec import Plan
+from pocket.bench.judge.outcome import Outcome, count, outcomes
+from pocket.bench.plan.spec import Plan
 from pocket.mistake import Mistake
 
 _RETRIED = ("error", "timeout", "killed", "invalid")

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from pocket.bench import run
+from pocket.bench.measure import run
 
 
 class NotingReport(run.Report):

@@ -4,7 +4,7 @@ import os
 
 import tiny
 
-from pocket.bench import process
+from pocket.bench.supervisor import process
 
 
 def note(model: str, done: int) -> None:

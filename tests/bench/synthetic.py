@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from pocket.bench import record as records
-from pocket.bench.collate import write_table
-from pocket.bench.plot import write_plots
-from pocket.bench.report import write_report
+from pocket.bench.draw.plot import write_plots
+from pocket.bench.judge.collate import write_table
+from pocket.bench.page.report import write_report
+from pocket.bench.plan.spec import Plan, Run, load, sides
 from pocket.bench.source import digest
-from pocket.bench.spec import Plan, Run, load, sides
 
 BATCH_SWEEP = """
 question: How do memory, speed and accuracy change with the batch?

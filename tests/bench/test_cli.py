@@ -109,7 +109,7 @@ def test_card_that_is_not_there_stops_before_anything(capsys, folders, monkeypat
 
 def test_starting_the_command_imports_nothing_heavy():
     code = (
-        "import sys, pocket.bench.command, pocket.bench.spec; "
+        "import sys, pocket.bench.command, pocket.bench.plan.spec; "
         "print({'numpy', 'pandas', 'torch', 'numba', 'matplotlib', 'jsonschema'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

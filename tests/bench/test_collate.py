@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 import synthetic
 
-from pocket.bench.collate import table, table_path, write_table
-from pocket.bench.outcome import outcomes
-from pocket.bench.plot import series_text
-from pocket.bench.series import plots
-from pocket.bench.spec import Experiment, Run
+from pocket.bench.draw.plot import series_text
+from pocket.bench.judge.collate import table, table_path, write_table
+from pocket.bench.judge.outcome import outcomes
+from pocket.bench.judge.series import plots
+from pocket.bench.plan.spec import Experiment, Run
 
 SEEDS = """
 question: How well does it train?

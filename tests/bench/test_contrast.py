@@ -3,8 +3,8 @@
 import pytest
 import synthetic
 
-from pocket.bench.contrast import contrasts, things
-from pocket.bench.outcome import outcomes
+from pocket.bench.judge.contrast import contrasts, things
+from pocket.bench.judge.outcome import outcomes
 
 TEXT = """
 question: Is it as accurate?

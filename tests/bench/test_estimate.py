@@ -7,10 +7,10 @@ import pytest
 from synthetic import body, plan_of, write_all
 
 from pocket.bench import record as records
-from pocket.bench.estimate import describe, seconds, total_seconds, train_seconds
-from pocket.bench.setting import DATASETS, complete
-from pocket.bench.spec import Plan
-from pocket.bench.work import multiply_adds, samples, work
+from pocket.bench.plan.estimate import describe, seconds, total_seconds, train_seconds
+from pocket.bench.plan.setting import DATASETS, complete
+from pocket.bench.plan.spec import Plan
+from pocket.bench.plan.work import multiply_adds, samples, work
 
 ROOT = Path(__file__).parents[2]
 
@@ -116,7 +116,7 @@ def test_description_counts_runs_by_kind(tmp_path):
     ("suite", "device", "minutes"), [("quick", "cpu", 10), ("cpu", "cpu", 60), ("gpu", "cuda", 60)]
 )
 def test_suites_are_estimated_within_their_time(tmp_path, suite, device, minutes):
-    from pocket.bench.spec import load
+    from pocket.bench.plan.spec import load
 
     plan: Plan = load(ROOT / "experiments", suite, device)
     assert 0.1 * minutes < total_seconds(plan, tmp_path) / 60 < minutes

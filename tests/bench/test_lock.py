@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from pocket.bench.lock import DeviceLock
+from pocket.bench.supervisor.lock import DeviceLock
 from pocket.mistake import Mistake
 
 HOLD = """
 import sys
-from pocket.bench.lock import DeviceLock
+from pocket.bench.supervisor.lock import DeviceLock
 held = DeviceLock(sys.argv[1])
 held.acquire("the other one")
 print("held", flush=True)

@@ -6,12 +6,12 @@ from itertools import count
 import numpy as np
 import pytest
 
-from pocket.bench import drive, stopwatch
-from pocket.bench.drive import TimedBatches, updates
-from pocket.bench.live import thinned
-from pocket.bench.score import score
-from pocket.bench.shortage import told
-from pocket.bench.stopwatch import Stopwatch
+from pocket.bench.measure import drive, stopwatch
+from pocket.bench.measure.drive import TimedBatches, updates
+from pocket.bench.measure.live import thinned
+from pocket.bench.measure.score import score
+from pocket.bench.measure.shortage import told
+from pocket.bench.measure.stopwatch import Stopwatch
 from pocket.contract import BatchReady, Epoch, Step, Transferred
 
 

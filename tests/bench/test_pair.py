@@ -7,9 +7,9 @@ from itertools import islice
 import pytest
 import tiny
 
-from pocket.bench import process
-from pocket.bench.conductor import schedule
-from pocket.bench.supervise import supervise
+from pocket.bench.supervisor import process
+from pocket.bench.supervisor.conductor import schedule
+from pocket.bench.supervisor.supervise import supervise
 
 SETTINGS = {"kind": "pair", "opponent": {}, "blocks": 4, "updates_per_block": 3, "warmup_updates": 2}
 

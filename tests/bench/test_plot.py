@@ -14,11 +14,11 @@ import pytest
 import synthetic
 from PIL import Image
 
-from pocket.bench import palette
-from pocket.bench.drawing import draw
-from pocket.bench.outcome import outcomes
-from pocket.bench.plot import drawn_in, render, series_text, write_plots
-from pocket.bench.series import plot_data, plots
+from pocket.bench.draw import palette
+from pocket.bench.draw.drawing import draw
+from pocket.bench.draw.plot import drawn_in, render, series_text, write_plots
+from pocket.bench.judge.outcome import outcomes
+from pocket.bench.judge.series import plot_data, plots
 
 
 def series(y, x=None, name="engine", trainer="engine", spread=None):
@@ -104,7 +104,7 @@ def test_no_display_is_looked_for(tmp_path):
     code = (
         "import sys; sys.path[:0] = [sys.argv[1]]\n"
         "import test_plot\n"
-        "from pocket.bench.plot import render\n"
+        "from pocket.bench.draw.plot import render\n"
         "import pathlib\n"
         "pathlib.Path(sys.argv[2]).write_bytes(render(test_plot.data(test_plot.series([1.0, 2.0])))[1])\n"
         "assert 'tkinter' not in sys.modules\n"

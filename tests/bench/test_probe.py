@@ -8,10 +8,10 @@ import pytest
 import tiny
 import torch
 
-from pocket.bench import resident
-from pocket.bench.aside import aside
-from pocket.bench.probe_pool import PoolProbe
-from pocket.bench.probe_torch import BudgetExceeded, CountedStorages, TorchProbe
+from pocket.bench.measure import resident
+from pocket.bench.measure.aside import aside
+from pocket.bench.measure.probe_pool import PoolProbe
+from pocket.bench.measure.probe_torch import BudgetExceeded, CountedStorages, TorchProbe
 from pocket.contract import MicroBatch
 from pocket.engine.memory import Pool
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pocket.bench import reading
-from pocket.bench.curve import CURVES, mean_curve
+from pocket.bench.judge import reading
+from pocket.bench.judge.curve import CURVES, mean_curve
 
 TRAIN = {
     "values": {

@@ -186,6 +186,12 @@ def test_a_full_disk_leaves_the_older_record_and_nothing_partial(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_nothing_but_strict_json_is_hashed(number):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        record.canonical({"loss": number})
+
+
 def test_long_records_are_checked_quickly_and_fully(tmp_path):
     """The short cut for lists of numbers still finds the one that is none."""
     values = body()["values"]

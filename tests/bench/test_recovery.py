@@ -6,7 +6,7 @@ import signal
 import pytest
 from scratch import at_work, make, project, snakemake, start_make, wait_until
 
-from pocket.bench.spec import load
+from pocket.bench.plan.spec import load
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +40,7 @@ def stop_the_second_run(folder):
 
     def workers():
         begun = any("-b16-" in name for name in records(folder))
-        return [pid for pid, command in at_work(folder).items() if begun and "pocket.bench.run" in command]
+        return [pid for pid, command in at_work(folder).items() if begun and "pocket.bench.measure.run" in command]
 
     wait_until(workers, "the second run is at work")
     os.kill(workers()[0], signal.SIGSTOP)

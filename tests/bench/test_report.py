@@ -10,9 +10,9 @@ from html import unescape
 import pytest
 import synthetic
 
-from pocket.bench.plot import write_plots
-from pocket.bench.report import render_page, write_report
-from pocket.bench.spec import Plan
+from pocket.bench.draw.plot import write_plots
+from pocket.bench.page.report import render_page, write_report
+from pocket.bench.plan.spec import Plan
 from pocket.mistake import Mistake
 
 
@@ -223,11 +223,11 @@ def test_everything_right_of_a_record_works_without_the_trainers_libraries(built
         "for name in ('torch', 'torchvision', 'cupy', 'numba', 'sklearn', 'pocket.engine', 'pocket.baseline'):\n"
         "    sys.modules[name] = None\n"
         "from pathlib import Path\n"
-        "from pocket.bench.collate import write_table\n"
-        "from pocket.bench.plot import write_plots\n"
-        "from pocket.bench.report import write_report\n"
-        "from pocket.bench.spec import load\n"
-        "from pocket.bench.verify import verify\n"
+        "from pocket.bench.judge.collate import write_table\n"
+        "from pocket.bench.draw.plot import write_plots\n"
+        "from pocket.bench.page.report import write_report\n"
+        "from pocket.bench.plan.spec import load\n"
+        "from pocket.bench.judge.verify import verify\n"
         "plan, results = load(Path(sys.argv[1]), 'quick', 'cpu'), Path(sys.argv[2])\n"
         "for experiment in plan.experiments:\n"
         "    write_table(experiment, results), write_plots(experiment, results)\n"

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pocket.bench import source
-from pocket.bench.identity import Run, canonical, data_id, run_id, sides, weights_id
-from pocket.bench.setting import complete
-from pocket.bench.supervise import supervise
-from pocket.bench.trainers import initial_weights
+from pocket.bench.measure.trainers import initial_weights
+from pocket.bench.plan.identity import Run, canonical, data_id, run_id, sides, weights_id
+from pocket.bench.plan.setting import complete
+from pocket.bench.supervisor.supervise import supervise
 from pocket.data import load, prepare
 
 MIB = 1 << 20
@@ -111,6 +111,6 @@ def test_a_record_grows_stale_with_the_code_it_used(results, tmp_path, monkeypat
         return source.is_stale(made)
 
     assert not stale_after("baseline/train.py")  # an engine run used none of it
-    assert not stale_after("bench/stats.py")  # and judging changes no measurement
+    assert not stale_after("bench/judge/stats.py")  # and judging changes no measurement
     assert stale_after("engine/optim.py")
     source._of_folder.cache_clear()

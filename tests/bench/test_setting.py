@@ -2,8 +2,8 @@
 
 import pytest
 
-from pocket.bench.setting import SETTINGS, complete, validate
-from pocket.bench.value import size_bytes
+from pocket.bench.plan.setting import SETTINGS, complete, validate
+from pocket.bench.plan.value import size_bytes
 from pocket.mistake import Mistake
 
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from pocket.bench.setting_table import rendered
+from pocket.bench.plan.setting_table import rendered
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "experiments.md"
 
 
 def test_documented_settings_are_the_settings():
     text = DOCUMENT.read_text(encoding="utf-8")
-    assert text == rendered(text), "out of date: python -m pocket.bench.setting_table"
+    assert text == rendered(text), "out of date: python -m pocket.bench.plan.setting_table"

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pocket.bench.smoothing import running_mean, window
+from pocket.bench.judge.smoothing import running_mean, window
 
 
 def test_windows_are_odd_and_short_curves_have_none():

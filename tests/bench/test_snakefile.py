@@ -7,7 +7,7 @@ import pytest
 from scratch import ROOT, TINY, planned, project, snakemake
 from synthetic import write_all
 
-from pocket.bench.spec import load, needs
+from pocket.bench.plan.spec import load, needs
 
 
 @pytest.fixture

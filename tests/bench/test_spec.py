@@ -5,7 +5,7 @@ import re
 import pytest
 import yaml
 
-from pocket.bench import spec
+from pocket.bench.plan import spec
 from pocket.mistake import Mistake
 
 SHOW = {"table": {"rows": ["trainer"], "columns": ["accuracy"]}, "plots": [{"x": "update", "y": "loss_curve"}]}

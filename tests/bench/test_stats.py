@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pocket.bench import stats
+from pocket.bench.judge import stats
 
 
 def test_student_interval_equals_the_printed_quantiles():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocket.bench import strict_yaml
+from pocket.bench.plan import strict_yaml
 from pocket.mistake import Mistake
 
 

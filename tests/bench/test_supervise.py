@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 import tiny
 
-from pocket.bench import process, record
-from pocket.bench.lock import DeviceLock
-from pocket.bench.supervise import supervise
+from pocket.bench import record
+from pocket.bench.supervisor import process
+from pocket.bench.supervisor.lock import DeviceLock
+from pocket.bench.supervisor.supervise import supervise
 from pocket.mistake import Mistake
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pocket.bench.unit import digits, quantity_text, setting_words, shown, signed
+from pocket.bench.page.unit import digits, quantity_text, setting_words, shown, signed
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import synthetic
 from PIL import Image
 
 from pocket.bench import record as records
-from pocket.bench.verify import verify
+from pocket.bench.judge.verify import verify
 
 
 @pytest.fixture(scope="module")

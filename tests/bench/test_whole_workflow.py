@@ -9,7 +9,7 @@ from PIL import Image
 from scratch import TINY, at_work, bench_command, environment, make, planned, project
 
 from pocket.bench import record as records
-from pocket.bench.spec import load
+from pocket.bench.plan.spec import load
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ from synthetic import failed, write_record
 from test_snakefile import fill
 
 from pocket.bench import record as records
-from pocket.bench.spec import load
+from pocket.bench.plan.spec import load
 
 
 @pytest.fixture

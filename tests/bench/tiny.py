@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pocket.bench import run, trainers
-from pocket.bench.identity import Run, data_id, sides, weights_id
-from pocket.bench.probe_pool import PoolProbe
-from pocket.bench.supervise import supervise
+from pocket.bench.measure import run, trainers
+from pocket.bench.measure.probe_pool import PoolProbe
+from pocket.bench.plan.identity import Run, data_id, sides, weights_id
+from pocket.bench.supervisor.supervise import supervise
 from pocket.contract import BatchReady, Epoch, Job, Step, Transferred
 from pocket.data import prepare
 

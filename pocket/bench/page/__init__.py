@@ -1,0 +1,1 @@
+"""Tables, plots and answers become one offline page."""

@@ -1,0 +1,92 @@
+"""One experiment's section of the page, as plain data for the template."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup
+
+from pocket.bench.draw.plot import plot_paths
+from pocket.bench.judge.collate import table, table_names
+from pocket.bench.judge.outcome import Outcome, count
+from pocket.bench.judge.pairing import pairs
+from pocket.bench.judge.quantity import QUANTITIES
+from pocket.bench.judge.series import plots
+from pocket.bench.page.answer import answer
+from pocket.bench.page.inline import inline
+from pocket.bench.page.sheet import Sheet, experiment_sheet
+from pocket.bench.page.side_by_side import first_losses, pair_sheet, runs_sheet
+from pocket.bench.page.unit import setting_words
+from pocket.bench.plan.spec import Experiment
+from pocket.mistake import Mistake
+
+
+def section(number: int, experiment: Experiment, found: Mapping[str, Outcome], results: Path) -> dict[str, Any]:
+    members = [found[run.id] for run in experiment.runs]
+    counts = count(members)
+    return {
+        "id": experiment.name,
+        "number": number,
+        "title": experiment.title,
+        "question": experiment.question,
+        "answers": answer(experiment, found),
+        "counts": counts,
+        "failed": {status: n for status, n in counts.items() if status != "ok"},
+        "planned": len(members),
+        "stale": sum(one.stale for one in members),
+        "plots": [_plot(number, data, results) for data in plots(experiment, found)],
+        "table": experiment_sheet(experiment, found),
+        "tables": _tables(experiment, members),
+        "notes": _notes(experiment, found),
+        "runs": runs_sheet(members, experiment.name),
+    }
+
+
+def _tables(experiment: Experiment, members: Sequence[Outcome]) -> list[Sheet]:
+    measured = pairs(members)
+    tables = [pair_sheet(measured, experiment.name)] if measured else []
+    columns = experiment.show.get("table", {}).get("columns", [])
+    return tables + (first_losses(members) if "first_losses" in columns else [])
+
+
+def _plot(number: int, data: Mapping[str, Any], results: Path) -> dict[str, Any]:
+    name = f"{data['experiment']}-{data['plot']}"
+    path = plot_paths(data, results)["svg"]
+    try:
+        # From our own drawing, which escapes every name in it.
+        svg = Markup(inline(path.read_text(encoding="utf-8"), f"p{number}-{data['plot']}"))
+    except (OSError, ValueError) as wrong:
+        raise Mistake(f"{path} is no plot ({wrong}): draw it with pocket bench plots {data['experiment']}") from wrong
+    label = data["y"]["label"][0].upper() + data["y"]["label"][1:]
+    caption = f"{label} over {data['x']['label']}; {data['y']['spread']}."
+    figure = f"{number}.{data['plot']}"
+    return {"name": name, "number": figure, "svg": svg, "label": caption, "caption": caption, "notes": data["notes"]}
+
+
+def _notes(experiment: Experiment, found: Mapping[str, Outcome]) -> list[dict[str, Any]]:
+    """What a reader must know: the experiment's own note, runs that failed and why, numbers that are not there."""
+    notes: list[dict[str, Any]] = [_note(experiment.notes)] if experiment.notes else []
+    failures: dict[tuple[str, str], list[str]] = {}
+    for run in experiment.runs:
+        one = found[run.id]
+        if not one.ok:
+            reason = "" if one.status == "missing" else one.reason
+            failures.setdefault((one.status, reason), []).append(run.id)
+    for (status, reason), ids in failures.items():
+        listed = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
+        notes.append(_note(f"{reason}: {listed}" if reason else listed, status, len(ids)))
+    return notes + [_note(text) for text in _absences(experiment, found)]
+
+
+def _note(text: str, status: str = "", number: int = 0) -> dict[str, Any]:
+    return {"text": text, "status": status, "number": number}
+
+
+def _absences(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
+    told: dict[tuple[str, str], list[str]] = {}
+    for row in table(experiment, found):
+        for name in table_names(experiment)[1]:
+            cell = row.cells[name]
+            if cell.estimate is None and cell.reason:
+                told.setdefault((QUANTITIES[name].label, cell.reason), []).append(" ".join(setting_words(row.key)))
+    return [f"No {label} for {', '.join(rows)}: {reason}." for (label, reason), rows in told.items()]

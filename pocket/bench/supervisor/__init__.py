@@ -1,0 +1,1 @@
+"""Around a run's process: started, watched, ended, and its record written."""
