@@ -349,6 +349,17 @@ class TestPool:
         assert arena == system
 
 
+def test_block_that_refuses_a_batch_has_counted_it_in_neither_norm():
+    with memory.use(memory.Pool()):
+        trainer = trainer_of("resnet")
+        before = weights.export(trainer.net)
+        x, y = np.full((1, 2, 2, 3), 9, np.uint8), np.zeros(1, int)  # the second stage has one pixel
+        with pytest.raises(ValueError, match="PreActivationBlock got 1 value a channel"):
+            trainer.accumulate(x, y, 1)
+        after = weights.export(trainer.net)
+        assert before["stages.1.0.norm1.num_batches_tracked"] == after["stages.1.0.norm1.num_batches_tracked"] == 0
+
+
 def test_observer_sees_every_layer():
     x, y = images("simple_cnn", 8)
     seen = []

@@ -10,43 +10,13 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
-from pocket.engine.ops.norm import add_and_spread, count_batch, rows_of, scale_and_shift
+from pocket.engine.ops.norm import add_and_spread, check_count, norm_shapes, rows_of, scale_and_shift, statistics
 
 
 def _only_training(operator, saved: tuple) -> None:
     if not saved:
-        raise ValueError(
-            f"{type(operator).__name__} ran backward after an evaluation; wanted forward with training=True"
-        )
-
-
-def _prefixed(mapping, prefix: str):
-    """The part of a mapping whose names begin with `prefix.`, without it."""
-    return {name.removeprefix(prefix + "."): value for name, value in mapping.items() if name.startswith(prefix + ".")}
-
-
-@dataclass(frozen=True)
-class _Norm:
-    """The constants of one batch normalisation inside a fused operator, and its statistics."""
-
-    epsilon: float
-    momentum: float | None = 0.1
-
-    def affine(self, count: int, moments, parameters, state, training: bool):
-        """(mean, rstd, scale, shift) from the batch's moments, counted into the state, or from the running ones."""
-        if training and count:
-            mean, var = moments
-            count_batch(count, self, mean, var, state)
-        else:
-            mean, var = state["running_mean"].copy(), state["running_var"]
-        rstd = 1 / np.sqrt(np.asarray(var, np.float64) + self.epsilon)
-        return mean, rstd, *scale_and_shift(mean, rstd, parameters["weight"], parameters["bias"])
-
-
-def _norm_shapes(name: str, channels: int):
-    parameters = {f"{name}.weight": (channels,), f"{name}.bias": (channels,)}
-    state = {f"{name}.running_mean": (channels,), f"{name}.running_var": (channels,), f"{name}.num_batches_tracked": ()}
-    return parameters, state
+        name = type(operator).__name__
+        raise ValueError(f"{name} ran backward after an evaluation; wanted forward with training=True")
 
 
 @dataclass(frozen=True)
@@ -72,20 +42,18 @@ class ConvNormReluPool:
 
     def parameter_shapes(self):
         conv = {"conv.weight": (self.kernel, self.kernel, self.inputs, self.outputs), "conv.bias": (self.outputs,)}
-        return {**conv, **_norm_shapes("norm", self.outputs)[0]}
+        return {**conv, **norm_shapes(self.outputs, "norm.")[0]}
 
     def state_shapes(self):
-        return _norm_shapes("norm", self.outputs)[1]
+        return norm_shapes(self.outputs, "norm.")[1]
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
         y, moments = kernels.convolve(x, w, b, (1, 1), padding, moments=training)
-        norm = _Norm(self.epsilon, self.momentum)
-        count = y.size // self.outputs
-        weight_bias, statistics = _prefixed(parameters, "norm"), _prefixed(state, "norm")
-        mean, rstd, scale, shift = norm.affine(count, moments, weight_bias, statistics, training)
+        mean, rstd = statistics(self, y.size // self.outputs, moments, state, "norm.")
+        scale, shift = scale_and_shift(mean, rstd, parameters, "norm.")
         p = kernels.normalised_pool(y, scale, shift)
         return p, (x, y, mean, rstd) if training else ()
 
@@ -93,11 +61,9 @@ class ConvNormReluPool:
         _only_training(self, saved)
         x, y, mean, rstd = saved
         kernels, dp = of(x), of(x).contiguous(dy)
-        gamma, beta = parameters["norm.weight"], parameters["norm.bias"]
-        scale, shift = scale_and_shift(mean, rstd, gamma, beta)
+        scale, shift = scale_and_shift(mean, rstd, parameters, "norm.")
         sums = kernels.normalised_pool_sums(y, dp, scale, shift, mean.astype(x.dtype))
-        names = ("norm.weight", "norm.bias")
-        slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, y.size // self.outputs, names)
+        slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, y.size // self.outputs, "norm.")
         dconv = kernels.GradientOfNormalised(dp, y, scale, shift, slope, offset, kernels.POOLED)
         w, dw, padding = parameters["conv.weight"], gradients["conv.weight"], (self.kernel // 2, self.kernel // 2)
         # dx takes the storage of y image by image, each when it has been read
@@ -125,27 +91,25 @@ class PreActivationBlock:
         return self.stride != 1 or self.inputs != self.outputs
 
     def parameter_shapes(self):
-        norm1, norm2 = _norm_shapes("norm1", self.inputs)[0], _norm_shapes("norm2", self.outputs)[0]
+        norm1, norm2 = norm_shapes(self.inputs, "norm1.")[0], norm_shapes(self.outputs, "norm2.")[0]
         shapes = {**norm1, "conv1.weight": (3, 3, self.inputs, self.outputs)}
         shapes |= {**norm2, "conv2.weight": (3, 3, self.outputs, self.outputs)}
         return shapes | ({"shortcut.weight": (1, 1, self.inputs, self.outputs)} if self.changes_shape else {})
 
     def state_shapes(self):
-        return {**_norm_shapes("norm1", self.inputs)[1], **_norm_shapes("norm2", self.outputs)[1]}
+        return {**norm_shapes(self.inputs, "norm1.")[1], **norm_shapes(self.outputs, "norm2.")[1]}
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
-        stride, norm = (self.stride, self.stride), _Norm(self.epsilon, self.momentum)
-        rows = rows_of(x)
-        moments = kernels.moments(rows) if training else None
-        weight_bias, statistics = _prefixed(parameters, "norm1"), _prefixed(state, "norm1")
-        mean1, rstd1, *affine1 = norm.affine(len(rows), moments, weight_bias, statistics, training)
-        a = kernels.Normalised(x, *affine1)
+        rows, stride = rows_of(x), (self.stride, self.stride)
+        if training:  # before norm1 has counted the batch
+            check_count(self, len(x) * -(-x.shape[1] // self.stride) * -(-x.shape[2] // self.stride))
+        mean1, rstd1 = statistics(self, len(rows), kernels.moments(rows) if training else None, state, "norm1.")
+        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."))
         u, moments = kernels.convolve(a, parameters["conv1.weight"], None, stride, (1, 1), moments=training)
-        weight_bias, statistics = _prefixed(parameters, "norm2"), _prefixed(state, "norm2")
-        mean2, rstd2, *affine2 = norm.affine(u.size // self.outputs, moments, weight_bias, statistics, training)
+        mean2, rstd2 = statistics(self, u.size // self.outputs, moments, state, "norm2.")
+        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."))
         s = kernels.convolve(a, parameters["shortcut.weight"], None, stride, (0, 0))[0] if self.changes_shape else x
-        b = kernels.Normalised(u, *affine2)
         y, _ = kernels.convolve(b, parameters["conv2.weight"], None, (1, 1), (1, 1), residual=s)
         return y, (x, mean1, rstd1, u, mean2, rstd2) if training else ()
 
@@ -154,13 +118,12 @@ class PreActivationBlock:
         x, mean1, rstd1, u, mean2, rstd2 = saved
         kernels, dy = of(x), of(x).contiguous(dy)
         one, stride = (1, 1), (self.stride, self.stride)
-        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, *_affine(parameters, "norm1")))
-        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, *_affine(parameters, "norm2")))
+        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."))
+        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."))
         # forward was y = conv2(b) + s: dy goes both ways
         w, dw = parameters["conv2.weight"], gradients["conv2.weight"]
         db, *sums = kernels.convolve_gradient(b, dy, w, one, one, dw, mean=mean2.astype(x.dtype))
-        names = ("norm2.weight", "norm2.bias")
-        spread = add_and_spread(sums, mean2, rstd2, parameters, gradients, u.size // self.outputs, names)
+        spread = add_and_spread(sums, mean2, rstd2, parameters, gradients, u.size // self.outputs, "norm2.")
         du = kernels.GradientOfNormalised(db, b.x, b.scale, b.shift, *spread, kernels.NORMALISED)
         # forward was u = conv1(a)
         w, dw = parameters["conv1.weight"], gradients["conv1.weight"]
@@ -170,16 +133,11 @@ class PreActivationBlock:
             w, dw = parameters["shortcut.weight"], gradients["shortcut.weight"]
             np.add(da, kernels.convolve_gradient(a, dy, w, stride, (0, 0), dw), out=da)
             sums = kernels.gradient_sums(rows_of(x), rows_of(da), a.scale, a.shift, middle, 0.0)
-        names = ("norm1.weight", "norm1.bias")
-        spread = add_and_spread(sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, names)
+        spread = add_and_spread(sums, mean1, rstd1, parameters, gradients, x.size // self.inputs, "norm1.")
         kernels.input_gradient(rows_of(x), rows_of(da), a.scale, a.shift, *spread, 0.0)
         if not self.changes_shape:
             np.add(da, dy, out=da)
         return (da,)
-
-
-def _affine(parameters, norm: str):
-    return parameters[f"{norm}.weight"], parameters[f"{norm}.bias"]
 
 
 @dataclass(frozen=True)
@@ -194,17 +152,16 @@ class NormReluMean:
     momentum: float | None = 0.1
 
     def parameter_shapes(self):
-        return {"weight": (self.channels,), "bias": (self.channels,)}
+        return norm_shapes(self.channels)[0]
 
     def state_shapes(self):
-        return {"running_mean": (self.channels,), "running_var": (self.channels,), "num_batches_tracked": ()}
+        return norm_shapes(self.channels)[1]
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         rows = rows_of(x)
-        moments = kernels.moments(rows) if training else None
-        norm = _Norm(self.epsilon, self.momentum)
-        mean, rstd, scale, shift = norm.affine(len(rows), moments, parameters, state, training)
+        mean, rstd = statistics(self, len(rows), kernels.moments(rows) if training else None, state)
+        scale, shift = scale_and_shift(mean, rstd, parameters)
         y = memory.empty((len(x), self.channels), x.dtype)
         normalised = memory.empty(x.shape, x.dtype)
         kernels.scale_shift(rows, scale, shift, 0.0, normalised.reshape(rows.shape))
@@ -216,7 +173,7 @@ class NormReluMean:
         _only_training(self, saved)
         x, mean, rstd = saved
         kernels, rows = of(x), rows_of(x)
-        scale, shift = scale_and_shift(mean, rstd, parameters["weight"], parameters["bias"])
+        scale, shift = scale_and_shift(mean, rstd, parameters)
         da = memory.empty(x.shape, dy.dtype)
         np.multiply(dy[:, None, None, :], 1 / (x.shape[1] * x.shape[2]), out=da)
         da = rows_of(da)

@@ -28,29 +28,25 @@ class BatchNorm:
     momentum: float | None = 0.1
 
     def parameter_shapes(self):
-        return {"weight": (self.channels,), "bias": (self.channels,)}
+        return norm_shapes(self.channels)[0]
 
     def state_shapes(self):
-        return {"running_mean": (self.channels,), "running_var": (self.channels,), "num_batches_tracked": ()}
+        return norm_shapes(self.channels)[1]
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
         x2, kernels = rows_of(x), of(x)
-        if training and len(x2):
-            mean, var = kernels.moments(x2)
-            count_batch(len(x2), self, mean, var, state)
-        else:
-            mean, var = state["running_mean"], state["running_var"]
-        rstd = 1 / np.sqrt(np.asarray(var, np.float64) + self.epsilon)
-        scale, shift = scale_and_shift(mean, rstd, parameters["weight"], parameters["bias"])
+        moments = kernels.moments(x2) if training else None
+        mean, rstd = statistics(self, len(x2), moments, state)
+        scale, shift = scale_and_shift(mean, rstd, parameters)
         y = memory.empty(x.shape, x.dtype)
         kernels.scale_shift(x2, scale, shift, NO_FLOOR, y.reshape(x2.shape))
-        return y, (x, mean.copy(), rstd, training)
+        return y, (x, mean, rstd, training)
 
     def backward(self, dy, saved, parameters, gradients):
         x, mean, rstd, training = saved
         x2, dy2, kernels = rows_of(x), rows_of(dy), of(x)
-        scale, shift = scale_and_shift(mean, rstd, parameters["weight"], parameters["bias"])
+        scale, shift = scale_and_shift(mean, rstd, parameters)
         sums = kernels.gradient_sums(x2, dy2, scale, shift, mean.astype(x.dtype), NO_FLOOR)
         slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, len(x2) if training else 0)
         # forward was y = x scale + shift, where scale and shift came from x: `slope` and `offset` carry that part
@@ -64,36 +60,55 @@ def rows_of(x):
     return x.reshape(x.size // max(1, x.shape[-1]), x.shape[-1])
 
 
-def count_batch(count: int, norm, mean, var, state) -> None:
-    """Moves the running statistics towards a batch of `count` values a channel. Raises before it changes anything."""
+def norm_shapes(channels: int, at: str = ""):
+    """(parameters, statistics) of one normalisation: names, with `at` before each, and shapes."""
+    state = {f"{at}running_mean": (channels,), f"{at}running_var": (channels,), f"{at}num_batches_tracked": ()}
+    return {f"{at}weight": (channels,), f"{at}bias": (channels,)}, state
+
+
+def check_count(norm, count: int) -> None:
+    """ValueError for one value a channel in training."""
     if count == 1:
         raise ValueError(
             f"{type(norm).__name__} got 1 value a channel in training; wanted at least 2, since its variance is 0 by "
             "necessity; use a larger batch_size, or last_batch: drop"
         )
-    state["num_batches_tracked"] += 1
-    rate = norm.momentum if norm.momentum is not None else 1 / float(state["num_batches_tracked"])
-    for name, batch in (("running_mean", mean), ("running_var", var * (count / (count - 1)))):
-        state[name][...] = (1 - rate) * state[name] + rate * batch
 
 
-def scale_and_shift(mean, rstd, gamma, beta):
+def statistics(norm, count: int, moments, state, at: str = ""):
+    """(mean, rstd) of a batch of `count` values a channel from its moments (mean, variance), or the running ones.
+
+    Moves the running statistics towards the batch's, by the momentum of `norm`; an error changes none of them.
+    """
+    mean, var = state[f"{at}running_mean"].copy(), state[f"{at}running_var"]
+    if moments is not None and count:
+        check_count(norm, count)
+        mean, var = moments
+        state[f"{at}num_batches_tracked"] += 1
+        rate = norm.momentum if norm.momentum is not None else 1 / float(state[f"{at}num_batches_tracked"])
+        for name, batch in ((f"{at}running_mean", mean), (f"{at}running_var", var * (count / (count - 1)))):
+            state[name][...] = (1 - rate) * state[name] + rate * batch
+    return mean, 1 / np.sqrt(np.asarray(var, np.float64) + norm.epsilon)
+
+
+def scale_and_shift(mean, rstd, parameters, at: str = ""):
     """xhat gamma + beta as x scale + shift, in gamma's type."""
+    gamma, beta = parameters[f"{at}weight"], parameters[f"{at}bias"]
     scale = gamma * rstd
     shift = beta - mean * scale
     return scale.astype(gamma.dtype), shift.astype(gamma.dtype)
 
 
-def add_and_spread(sums, mean, rstd, parameters, gradients, count: int, names=("weight", "bias")):
+def add_and_spread(sums, mean, rstd, parameters, gradients, count: int, at: str = ""):
     """Adds dgamma and dbeta, from sums = (sum dz, sum dz (x - mean)); returns slope and offset of the input gradient
 
     scale dz - slope x - offset = gamma rstd (dz - sum dz / count - xhat sum(dz xhat) / count). Count 0: constants.
     """
     sum_dz, sum_dz_x = sums
-    gamma = parameters[names[0]]
+    gamma = parameters[f"{at}weight"]
     dgamma = sum_dz_x * rstd
-    gradients[names[0]] += dgamma.astype(gamma.dtype)
-    gradients[names[1]] += sum_dz.astype(gamma.dtype)
+    gradients[f"{at}weight"] += dgamma.astype(gamma.dtype)
+    gradients[f"{at}bias"] += sum_dz.astype(gamma.dtype)
     share = gamma * rstd / count if count else 0 * rstd
     slope = share * dgamma * rstd
     offset = share * sum_dz - slope * mean
