@@ -18,7 +18,8 @@ class Arena:
         self._map = mmap.mmap(-1, capacity_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
         if hasattr(mmap, "MADV_HUGEPAGE"):
             self._map.madvise(mmap.MADV_HUGEPAGE)  # a step touches every page: 2 MiB ones spare most page faults
-        self._start = np.frombuffer(self._map, np.uint8).ctypes.data
+        self._view = np.frombuffer(self._map, np.uint8)
+        self._start = self._view.ctypes.data
         self._by_size: list[tuple[int, int]] = []
         self._size_from: dict[int, int] = {}
         self._start_before: dict[int, int] = {}
