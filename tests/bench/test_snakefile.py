@@ -117,8 +117,9 @@ def test_mistake_in_an_experiment_is_one_line_and_nothing_is_planned(folder, nam
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("lrr=5", "unknown key 'lrr' in --config .the setting 'learning_rate' belongs into a file"),
-        ("lr=1e-4", "unknown key 'lr' in --config .the setting 'learning_rate'"),
+        ("lrr=5", "unknown key 'lrr' in --config; nearest: 'learning_rate'"),
+        ("learning_rate=-1", "--config: learning_rate is -1; wanted a number above 0"),
+        ("batch_size=3.5", "--config: batch_size is 3.5; wanted a whole number"),
         ("suit=cpu", "nearest: 'suite'"),
         ("suite=quik", "nearest: 'quick'"),
         ("experiments=none", "no experiment found: none"),
@@ -132,6 +133,15 @@ def test_mistake_on_the_line_is_one_line(folder, config, message):
     lines = [line for line in done.stderr.splitlines() if line.startswith("pocket: ")]
     assert len(lines) == 1
     assert re.search(message, lines[0])
+
+
+def test_a_setting_on_the_line_and_in_the_file_give_the_same_run(folder):
+    on_the_line = planned(folder, "--config", "learning_rate=1e-4", "batch_size=8")["run"]
+    text = TINY.replace("model: mlp,", "model: mlp, learning_rate: 1e-4,").replace("[16, 32]", "[8]")
+    (folder / "experiments" / "tiny.yaml").write_text(text)
+    in_the_file = planned(folder)["run"]
+    assert on_the_line == in_the_file
+    assert len(in_the_file) == 2
 
 
 def test_results_that_cannot_be_a_folder_are_one_line(folder):
