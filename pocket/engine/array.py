@@ -2,16 +2,16 @@
 
 import numpy as np
 
+from pocket.engine import memory
+
 
 def to_device(x: np.ndarray) -> np.ndarray:
-    """The array on the device that computes. On a CPU that is the host's own array, not a copy."""
-    return x
+    """A copy of a host array in the current pool, of whatever layout, class and permissions the host's was."""
+    copy = memory.empty(x.shape, x.dtype, "input")
+    np.copyto(copy, x)
+    return copy
 
 
 def to_host(x) -> np.ndarray:
-    """The array in host memory, a copy that no pool owns."""
+    """A copy in host memory, which no pool owns."""
     return np.array(x)
-
-
-def synchronize() -> None:
-    """Returns when all queued work is done. NumPy queues nothing."""

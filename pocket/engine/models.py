@@ -1,6 +1,7 @@
 """The three models, named and sized as their PyTorch counterparts."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def model(
     input_std: np.ndarray | None = None,
     dtype="float32",
 ) -> Net:
-    """A net of `name`, its weights 0 until loaded. With mean and std its first operator standardises the inputs.
+    """A net of `name`, its weights 0 until loaded. With mean and std its first operator standardises the inputs too.
 
     input_shape is (H, W, C) of uint8 images, or (F,) of table rows. Raises ValueError for an unknown name.
     """
@@ -93,8 +94,15 @@ def model(
     if input_mean is not None and input_std is not None:
         mean, std = (tuple(float(value) for value in values) for values in (input_mean, input_std))
         divisor = 255.0 if len(input_shape) == 3 else 1.0
-        layers.insert(0, Layer(Standardise(mean, std, divisor, np.dtype(dtype).name)))
+        layers = _standardised(layers, Standardise(mean, std, divisor, np.dtype(dtype).name))
     return Net(Chain(tuple(layers)), dtype)
+
+
+def _standardised(layers: list[Layer], standardise: Standardise) -> list[Layer]:
+    first = layers[0]
+    if not isinstance(first.operator, ConvNormReluPool):
+        return [Layer(standardise), *layers]
+    return [replace(first, operator=replace(first.operator, standardise=standardise)), *layers[1:]]
 
 
 def _image(input_shape: Sequence[int]) -> tuple[int, int, int]:

@@ -120,7 +120,8 @@ def _epoch(trainer: Trainer, pool: memory.Pool, batches: Iterator[MicroBatch], l
     loss = 0.0
     for batch in batches:
         yield BatchReady()
-        x, y = array.to_device(batch.x), array.to_device(batch.y)
+        with memory.use(pool):
+            x, y = array.to_device(batch.x), array.to_device(batch.y)
         yield Transferred()
         with memory.use(pool):
             loss += trainer.accumulate(x, y, batch.group_samples)

@@ -11,7 +11,7 @@ import pytest
 from pocket.contract import BatchReady, Epoch, Job, MicroBatch, Step, Transferred
 from pocket.engine import memory, weights
 from pocket.engine.initialise import initial_weights
-from pocket.engine.kernels import threads
+from pocket.engine.kernels import cpu_convolution, threads
 from pocket.engine.models import MODELS, model
 from pocket.engine.tensor import Tape
 from pocket.engine.train import Trainer, train, warm_up
@@ -171,6 +171,18 @@ class TestPrediction:
         assert memory.owner(whole) is None
         np.testing.assert_array_equal(whole, again)
         np.testing.assert_allclose(whole, single, rtol=1e-4, atol=1e-5)
+
+    def test_inputs_may_be_a_read_only_file(self, tmp_path):
+        x, y = images("simple_cnn", 20)
+        np.save(tmp_path / "x.npy", x)
+        mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+        outputs = []
+        for source in (x, mapped):
+            for event in train(job_of("simple_cnn", [batch(source[:16], y[:16])], 1)):
+                if isinstance(event, Epoch):
+                    outputs.append(event.predict(source))
+        np.testing.assert_array_equal(*outputs)
+        assert len(cpu_convolution.convolve_images.translated().signatures) <= 4  # pixels and maps, in two types
 
     def test_running_statistics_are_used(self):
         x, y = images("simple_cnn", 40)
@@ -370,8 +382,6 @@ def test_observer_sees_every_layer():
 
 def test_warm_up_leaves_nothing_to_translate():
     warm_up()
-    from pocket.engine.kernels import cpu_convolution
-
     before = len(cpu_convolution.convolve_images.translated().signatures)
     x, y = images("resnet", 4)
     list(train(job_of("resnet", [batch(x, y)], 1)))

@@ -29,11 +29,15 @@ from pocket.engine.kernels.cpu_walk import (
 
 
 class Normalised(NamedTuple):
-    """relu(x scale + shift), made image by image where a convolution reads it, never whole; x where not on."""
+    """max(x scale + shift, floor), made image by image where a convolution reads it, never whole; x where not on.
+
+    scale and shift are one period of an image row: (C,), or (W C,) where that many values are worth one loop.
+    """
 
     x: np.ndarray
     scale: np.ndarray
     shift: np.ndarray
+    floor: np.floating
     on: bool = True
 
 
@@ -120,7 +124,7 @@ def add_channel_sums(x: np.ndarray, out: np.ndarray) -> None:
 
 def _source(x) -> Normalised:
     none = memory.empty(0, x.scale.dtype if isinstance(x, Normalised) else x.dtype)
-    return x if isinstance(x, Normalised) else Normalised(x, none, none, False)
+    return x if isinstance(x, Normalised) else Normalised(x, none, none, x.dtype.type(0), False)
 
 
 def _gradient_source(dy) -> GradientOfNormalised:
@@ -159,11 +163,11 @@ def fill(source, n, padded, layout):
     if not source.on:
         copy_into(image, padded, top, left, layout.padded)
         return
-    zero = padded.dtype.type(0)
+    length, period = image.shape[1] * C, source.scale.size
     for y in range(image.shape[0]):
         first = ((top + y) * W + left) * C
-        line = padded[first : first + image.shape[1] * C].reshape(image.shape[1], C)
-        scale_shift_rows(image[y], source.scale, source.shift, zero, line)
+        line = padded[first : first + length].reshape(length // period, period)
+        scale_shift_rows(image[y].reshape(line.shape), source.scale, source.shift, source.floor, line)
 
 
 @compiled

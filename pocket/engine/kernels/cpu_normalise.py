@@ -67,10 +67,10 @@ def scale_shift(x: np.ndarray, scale: np.ndarray, shift: np.ndarray, floor: floa
 
 @compiled
 def scale_shift_rows(x, scale, shift, floor, out):
-    """out = max(x * scale + shift, floor)."""
+    """out = max(x * scale + shift, floor); x may be of another type."""
     for r in range(x.shape[0]):
         for c in range(x.shape[1]):
-            z = x[r, c] * scale[c] + shift[c]
+            z = scale.dtype.type(x[r, c]) * scale[c] + shift[c]
             out[r, c] = floor if z <= floor else z
 
 

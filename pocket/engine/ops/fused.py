@@ -10,7 +10,16 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
-from pocket.engine.ops.norm import add_and_spread, check_count, norm_shapes, rows_of, scale_and_shift, statistics
+from pocket.engine.ops.norm import (
+    NO_FLOOR,
+    Standardise,
+    add_and_spread,
+    check_count,
+    norm_shapes,
+    rows_of,
+    scale_and_shift,
+    statistics,
+)
 
 
 def _only_training(operator, saved: tuple) -> None:
@@ -26,6 +35,7 @@ class ConvNormReluPool:
     x (N, H, W, inputs) -> p (N, H // 2, W // 2, outputs). Parameters conv.weight (kernel, kernel, inputs, outputs),
     conv.bias, norm.weight, norm.bias; statistics norm.*. In training the normalisation takes the mean away again, so
     conv.bias has gradient 0 (in exact arithmetic; it is left out).
+    With `standardise` x is what that operator takes, uint8 pixels, standardised where the convolution reads it.
     Saves x, conv(x), and its mean and rstd. Ioffe & Szegedy 2015; fusion as in A6.
     """
 
@@ -35,10 +45,13 @@ class ConvNormReluPool:
     epsilon: float = 1e-5
     momentum: float | None = 0.1
     input_gradient: bool = True
+    standardise: Standardise | None = None
 
     def __post_init__(self):
         if self.kernel % 2 == 0:
             raise ValueError(f"ConvNormReluPool kernel {self.kernel}; wanted an odd one, so that the size stays")
+        if self.standardise and self.input_gradient:
+            raise ValueError("ConvNormReluPool with standardise and input_gradient: pixels have none; set it to False")
 
     def parameter_shapes(self):
         conv = {"conv.weight": (self.kernel, self.kernel, self.inputs, self.outputs), "conv.bias": (self.outputs,)}
@@ -47,11 +60,17 @@ class ConvNormReluPool:
     def state_shapes(self):
         return norm_shapes(self.outputs, "norm.")[1]
 
+    def _source(self, x):
+        if self.standardise is None:
+            return x
+        scale, shift = self.standardise.affine(x.shape[2])
+        return of(x).Normalised(x, scale, shift, scale.dtype.type(NO_FLOOR))
+
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
-        y, moments = kernels.convolve(x, w, b, (1, 1), padding, moments=training)
+        y, moments = kernels.convolve(self._source(x), w, b, (1, 1), padding, moments=training)
         mean, rstd = statistics(self, y.size // self.outputs, moments, state, "norm.")
         scale, shift = scale_and_shift(mean, rstd, parameters, "norm.")
         p = kernels.normalised_pool(y, scale, shift)
@@ -62,13 +81,15 @@ class ConvNormReluPool:
         x, y, mean, rstd = saved
         kernels, dp = of(x), of(x).contiguous(dy)
         scale, shift = scale_and_shift(mean, rstd, parameters, "norm.")
-        sums = kernels.normalised_pool_sums(y, dp, scale, shift, mean.astype(x.dtype))
+        sums = kernels.normalised_pool_sums(y, dp, scale, shift, mean.astype(y.dtype))
         slope, offset = add_and_spread(sums, mean, rstd, parameters, gradients, y.size // self.outputs, "norm.")
         dconv = kernels.GradientOfNormalised(dp, y, scale, shift, slope, offset, kernels.POOLED)
         w, dw, padding = parameters["conv.weight"], gradients["conv.weight"], (self.kernel // 2, self.kernel // 2)
         # dx takes the storage of y image by image, each when it has been read
         into = y if self.input_gradient and self.outputs >= self.inputs else None
-        return (kernels.convolve_gradient(x, dconv, w, (1, 1), padding, dw, self.input_gradient, into=into),)
+        return (
+            kernels.convolve_gradient(self._source(x), dconv, w, (1, 1), padding, dw, self.input_gradient, into=into),
+        )
 
 
 @dataclass(frozen=True)
@@ -105,10 +126,10 @@ class PreActivationBlock:
         if training:  # before norm1 has counted the batch
             check_count(self, len(x) * -(-x.shape[1] // self.stride) * -(-x.shape[2] // self.stride))
         mean1, rstd1 = statistics(self, len(rows), kernels.moments(rows) if training else None, state, "norm1.")
-        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."))
+        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."), x.dtype.type(0))
         u, moments = kernels.convolve(a, parameters["conv1.weight"], None, stride, (1, 1), moments=training)
         mean2, rstd2 = statistics(self, u.size // self.outputs, moments, state, "norm2.")
-        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."))
+        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."), x.dtype.type(0))
         s = kernels.convolve(a, parameters["shortcut.weight"], None, stride, (0, 0))[0] if self.changes_shape else x
         y, _ = kernels.convolve(b, parameters["conv2.weight"], None, (1, 1), (1, 1), residual=s)
         return y, (x, mean1, rstd1, u, mean2, rstd2) if training else ()
@@ -118,8 +139,8 @@ class PreActivationBlock:
         x, mean1, rstd1, u, mean2, rstd2 = saved
         kernels, dy = of(x), of(x).contiguous(dy)
         one, stride = (1, 1), (self.stride, self.stride)
-        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."))
-        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."))
+        a = kernels.Normalised(x, *scale_and_shift(mean1, rstd1, parameters, "norm1."), x.dtype.type(0))
+        b = kernels.Normalised(u, *scale_and_shift(mean2, rstd2, parameters, "norm2."), x.dtype.type(0))
         # forward was y = conv2(b) + s: dy goes both ways
         w, dw = parameters["conv2.weight"], gradients["conv2.weight"]
         db, *sums = kernels.convolve_gradient(b, dy, w, one, one, dw, mean=mean2.astype(x.dtype))

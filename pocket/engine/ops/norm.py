@@ -127,6 +127,12 @@ class Standardise(Parameterless):
     divisor: float
     dtype: str = "float32"
 
+    def affine(self, pixels: int):
+        """(scale, shift) with y = x scale + shift, each for a row of `pixels` pixels."""
+        scale = 1 / (self.divisor * np.asarray(self.std))
+        shift = -np.asarray(self.mean) / np.asarray(self.std)
+        return np.tile(scale, pixels).astype(self.dtype), np.tile(shift, pixels).astype(self.dtype)
+
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
         y = memory.empty(x.shape, self.dtype, "input")
