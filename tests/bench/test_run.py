@@ -42,6 +42,14 @@ def measured(results: Path, command=None, **settings) -> dict:
     return made
 
 
+def test_what_becomes_of_the_last_samples_is_said_before_training_and_recorded(results, capfd):
+    made = measured(results, trainer="engine", max_updates=1)
+    sentence = "the last batch of each epoch has 8 of 32 samples, and its loss is the mean over those 8"
+    assert made["data"]["notes"] == [sentence]
+    assert f"{made['run']}: {sentence}" in capfd.readouterr().out
+    assert measured(results, trainer="engine", max_updates=1, batch_size=40)["data"]["notes"] == []
+
+
 def test_both_trainers_lose_alike_and_import_only_what_they_need(results, tmp_path, monkeypatch):
     losses, modules = {}, {}
     for trainer in ("engine", "torch"):

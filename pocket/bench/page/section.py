@@ -75,7 +75,14 @@ def _notes(experiment: Experiment, found: Mapping[str, Outcome]) -> list[dict[st
     for (status, reason), ids in failures.items():
         listed = ", ".join(ids[:3]) + (f" and {len(ids) - 3} more" if len(ids) > 3 else "")
         notes.append(_note(f"{reason}: {listed}" if reason else listed, status, len(ids)))
-    return notes + [_note(text) for text in _absences(experiment, found)]
+    return notes + [_note(text) for text in (*_of_the_data(experiment, found), *_absences(experiment, found))]
+
+
+def _of_the_data(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
+    """What the records say of their samples, each sentence once."""
+    records = [found[run.id].record or {} for run in experiment.runs]
+    texts = [text for record in records for text in (record.get("data") or {}).get("notes", [])]
+    return [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(texts)]
 
 
 def _note(text: str, status: str = "", number: int = 0) -> dict[str, Any]:

@@ -125,6 +125,8 @@ class Supervision:
         """What the record needs and no worker knows; while the workers import, nobody waits for it."""
         self.code = source.digest(self.run.settings)
         self.inputs = inputs.described(self.run.settings, self.results)
+        for note in (self.inputs["data"] or {}).get("notes", []):
+            print(f"{self.run.id}: {note}", flush=True)
         records.load_schema()
 
     def finish(self, end: Ending, told: compose.Results | None = None) -> dict[str, Any]:
