@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import pytest
+from browser import console, opened, watched
 from PIL import Image
 from scratch import TINY, at_work, bench_command, environment, make, planned, project
 
@@ -62,3 +63,14 @@ def test_numbers_of_the_report_follow_from_the_records(folder):
     command = bench_command("verify", "--suite", "quick", "--device", "cpu")
     done = subprocess.run(command, cwd=folder, env=environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_real_page_opens_in_a_browser_with_its_tables_and_plots_and_asks_for_nothing(folder, tmp_path):
+    page = folder / "results/report.html"
+    dom, stderr = opened(page, tmp_path)
+    assert console(stderr) == []
+    for name in ("tiny", r"own\.pictures\+1"):
+        section = re.search(rf'<section id="{name}".*?</section>', dom, flags=re.DOTALL)[0]
+        assert "<tbody>" in section
+        assert re.search(r"<svg[^>]*>.*?<path", section, flags=re.DOTALL)
+    assert watched(page, tmp_path) == {"errors": [], "blocked": [], "requests": []}
