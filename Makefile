@@ -42,7 +42,7 @@ $(VENV)/created:
 	$(PYTHON) -m venv $(VENV) && touch $@
 
 $(VENV)/installed: pyproject.toml $(VENV)/created
-	$(if $(TORCH_INDEX),$(PIP) --index-url $(TORCH_INDEX) 'torch>=2.9$(comma)<2.15' 'torchvision>=0.24$(comma)<0.30')
+	$(if $(TORCH_INDEX),$(PIP) --index-url $(TORCH_INDEX) 'torch>=2.9$(comma)<2.15')
 	$(PIP) --editable . && touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
