@@ -28,7 +28,8 @@ LIBRARIES = {
     "sklearn": ("pocket/data/",),
 }
 ENGINE_MAY_USE = {"numpy", "numba", "cupy", "threadpoolctl", "pocket"}
-CODE_LINES = {"pocket/engine": 2000, "pocket/baseline": 2000}
+CODE_LINES = {"pocket/engine": 2000, "pocket/engine/kernels": 850, "pocket/baseline": 2000}
+COUNTED_APART = "pocket/engine/kernels"  # since 2026-11-30, see docs/design.md
 CUDA_LINES = 800
 LONGEST_FILE = 400
 NAMES_TO_AVOID = {"utils", "util", "common", "helpers", "helper", "base", "manager", "misc"}
@@ -123,9 +124,14 @@ def test_starting_a_run_is_light():
     assert not loaded_by(f"import {modules}") & heavy
 
 
+def is_apart(path: Path) -> bool:
+    return path.is_relative_to(ROOT / COUNTED_APART)
+
+
 @pytest.mark.parametrize("part", CODE_LINES)
 def test_part_stays_within_its_size(part):
-    total = sum(code_lines(path.read_text()) for path in (ROOT / part).rglob("*.py"))
+    files = [path for path in (ROOT / part).rglob("*.py") if part == COUNTED_APART or not is_apart(path)]
+    total = sum(code_lines(path.read_text()) for path in files)
     assert total < CODE_LINES[part], f"{part} has {total} lines of code; its budget is {CODE_LINES[part]}"
 
 
