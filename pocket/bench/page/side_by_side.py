@@ -15,50 +15,59 @@ from pocket.bench.page.unit import per_cent, setting_value, setting_words, shown
 def first_losses(members: Sequence[Outcome]) -> list[Sheet]:
     """For each thing that both trainers trained, the first ten training losses of one seed and their difference.
 
-    The difference is |engine - PyTorch| / |PyTorch|.
+    Where PyTorch trained it in both its memory formats, its own difference stands beside: rounding alone parts two runs
+    as far as that.
     """
     groups: dict[str, dict[str, Outcome]] = {}
     for one in members:
         if one.kind == "train" and one.ok:
-            what = {name: value for name, value in one.run.settings.items() if name not in HOW}
-            seed = one.run.settings["seed"]
-            trainers = groups.setdefault(canonical([what, seed]), {})
-            trainers.setdefault(one.run.settings["trainer"], one)
-    both = [trainers for trainers in groups.values() if {"engine", "torch"} <= trainers.keys()]
+            sides = groups.setdefault(canonical([_what(one), one.run.settings["seed"]]), {})
+            sides.setdefault(_side(one), one)
+    both = [sides for sides in groups.values() if {"engine", "PyTorch"} <= sides.keys()]
     kept: dict[str, dict[str, Outcome]] = {}
-    for trainers in both:
-        kept.setdefault(canonical(_what(trainers["engine"])), trainers)
-    return [_losses_sheet(trainers, list(kept.values())) for trainers in kept.values()]
+    for sides in both:
+        kept.setdefault(canonical(_what(sides["engine"])), sides)
+    return [_losses_sheet(sides, list(kept.values())) for sides in kept.values()]
 
 
 def _what(one: Outcome) -> Mapping[str, object]:
     return {name: value for name, value in one.run.settings.items() if name not in HOW}
 
 
-def _losses_sheet(trainers: Mapping[str, Outcome], every: Sequence[Mapping[str, Outcome]]) -> Sheet:
+def _side(one: Outcome) -> str:
+    if one.run.settings["trainer"] == "engine":
+        return "engine"
+    return "PyTorch, N C H W" if one.run.settings.get("memory_format") == "contiguous" else "PyTorch"
+
+
+def _losses_sheet(sides: Mapping[str, Outcome], every: Sequence[Mapping[str, Outcome]]) -> Sheet:
+    shown_sides = [name for name in ("engine", "PyTorch", "PyTorch, N C H W") if name in sides]
     read = CURVES["first_losses"].axes["update"]
-    engine, torch = (read(trainers[name].record or {}) for name in ("engine", "torch"))
-    columns = [
-        column("update", True),
-        column("engine", True),
-        column("PyTorch", True),
-        column("relative difference", True),
-    ]
+    losses = {name: [loss for _, loss in read(sides[name].record or {})] for name in shown_sides}
+    compared = {"engine from PyTorch": ("engine", "PyTorch")}
+    if len(shown_sides) == 3:
+        compared["PyTorch from itself"] = ("PyTorch, N C H W", "PyTorch")
     rows = []
-    for (update, a), (_, b) in zip(engine, torch, strict=False):
-        difference = abs(a - b) / abs(b) if a is not None and b else None
-        cells = [
-            number_cell("update", update, str(update)),
-            number_cell("engine", a, "–" if a is None else f"{a:.9f}"),
-            number_cell("PyTorch", b, "–" if b is None else f"{b:.9f}"),
-            number_cell("relative difference", difference, "–" if difference is None else f"{difference:.1e}"),
-        ]
-        rows.append({"name": str(update), "cells": cells})
-    settings = trainers["engine"].run.settings
-    own = {n: v for n, v in _what(trainers["engine"]).items() if any(_what(t["engine"]).get(n) != v for t in every)}
+    for update in range(min(map(len, losses.values()))):
+        cells = [number_cell("update", update + 1, str(update + 1))]
+        for name in shown_sides:
+            loss = losses[name][update]
+            cells.append(number_cell(name, loss, "–" if loss is None else f"{loss:.9f}"))
+        for name, (first, second) in compared.items():
+            difference = _relative(losses[first][update], losses[second][update])
+            cells.append(number_cell(name, difference, "–" if difference is None else f"{difference:.1e}"))
+        rows.append({"name": str(update + 1), "cells": cells})
+    columns = [column(name, True) for name in ("update", *shown_sides, *compared)]
+    settings = sides["engine"].run.settings
+    own = {n: v for n, v in _what(sides["engine"]).items() if any(_what(s["engine"]).get(n) != v for s in every)}
     where = f", {', '.join(setting_words(own))}" if own else ""
     title = f"The first {FIRST} losses side by side{where}"
-    return sheet(title, columns, rows, f"Seed {settings['seed']}, FP32, the same weights and batches.", title)
+    caption = f"Seed {settings['seed']}, FP32, the same weights and batches. Differences: |a - b| / |b|."
+    return sheet(title, columns, rows, caption, title)
+
+
+def _relative(a: float | None, b: float | None) -> float | None:
+    return abs(a - b) / abs(b) if a is not None and b else None
 
 
 def pair_sheet(measured: Sequence[Pair], name: str) -> Sheet:
