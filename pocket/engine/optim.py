@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from pocket.engine import memory
-from pocket.engine.kernels import cpu_update
+from pocket.engine.kernels import of
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class SGD:
 
     def update(self, p, g, state, learning_rate, scale, step):
         """Overwrite p and its state, flat arrays; g * scale is the gradient, `step` counts updates from 1."""
-        of = p.dtype.type  # scalars of the parameter's own type: nothing is widened to float64 on the way
+        own = p.dtype.type  # scalars of the parameter's own type: nothing is widened to float64 on the way
         if not self.momentum:
-            cpu_update.sgd(p, g, of(learning_rate), of(scale), of(self.weight_decay))
+            of(p).sgd(p, g, own(learning_rate), own(scale), own(self.weight_decay))
             return
         fresh = 1.0 if step == 1 else 1.0 - self.dampening
         scalars = (learning_rate, scale, self.weight_decay, self.momentum, fresh)
-        cpu_update.sgd_momentum(p, g, *state, *map(of, scalars), self.nesterov)
+        of(p).sgd_momentum(p, g, *state, *map(own, scalars), self.nesterov)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Adam:
         shrink = 1.0 - learning_rate * self.weight_decay if self.decoupled else 1.0
         step_size, root_correction = learning_rate / (1.0 - self.beta1**step), sqrt(1.0 - self.beta2**step)
         rates = (self.beta1, 1.0 - self.beta1, self.beta2, 1.0 - self.beta2, self.epsilon)
-        cpu_update.adam(p, g, *state, *map(p.dtype.type, (scale, l2, shrink, step_size, root_correction, *rates)))
+        of(p).adam(p, g, *state, *map(p.dtype.type, (scale, l2, shrink, step_size, root_correction, *rates)))
 
 
 Rule = SGD | Adam

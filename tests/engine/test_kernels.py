@@ -1,6 +1,7 @@
 """Threads, translation, register tiles, and the kernels that operators' own tests do not reach."""
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -296,3 +297,19 @@ def test_unknown_array_library_is_named():
 
 def test_sums_are_taken_in_parts_short_enough_for_float32():
     assert cpu_normalise.ROWS_AT_ONCE <= 256
+
+
+def test_translations_find_a_place_where_the_package_may_not_be_written(tmp_path, monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    places = []
+    may_write = os.access
+    monkeypatch.setattr(os, "access", lambda path, how: "__pycache__" not in str(path) and may_write(path, how))
+    places.append(compiling.folder.__wrapped__())
+    assert places[0].parent == tmp_path / ".cache" / "pocketnn"
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))  # no home to write to, either
+    places.append(compiling.folder.__wrapped__())
+    assert places[1].parent.name.startswith("pocketnn-")
+    assert places[0].name == places[1].name
+    shutil.rmtree(places[1].parent)

@@ -7,9 +7,11 @@ Numba notices that a function's own file changed, not that a file it uses did. S
 named after the digest of all kernel sources and of the registers they are written for.
 """
 
+import contextlib
 import functools
 import hashlib
 import os
+import tempfile
 import threading
 import types
 from collections.abc import Callable
@@ -25,12 +27,21 @@ _translating = threading.RLock()  # several threads may call a kernel for the fi
 
 @functools.cache
 def folder() -> Path:
-    """Where translated kernels are kept: below NUMBA_CACHE_DIR, or beside the compiled Python files."""
+    """Where translated kernels are kept: below NUMBA_CACHE_DIR; beside the compiled Python files; or, where those may
+    not be written (an installed package), below the user's cache folder or, for this process alone, a temporary one.
+    """
     here = Path(__file__).parent
     digest = hashlib.sha256(str(WIDE).encode())
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
-    return Path(os.environ.get("NUMBA_CACHE_DIR") or here / "__pycache__") / f"kernels-{digest.hexdigest()[:16]}"
+    name = f"kernels-{digest.hexdigest()[:16]}"
+    asked = os.environ.get("NUMBA_CACHE_DIR")
+    for place in [Path(asked)] if asked else [here / "__pycache__", Path("~/.cache/pocketnn").expanduser()]:
+        with contextlib.suppress(OSError):
+            (place / name).mkdir(parents=True, exist_ok=True)
+            if os.access(place / name, os.W_OK):
+                return place / name
+    return Path(tempfile.mkdtemp(prefix="pocketnn-")) / name
 
 
 class Kernel:

@@ -18,6 +18,7 @@ from pocket.engine.kernels.cpu_normalise import gradient_sums, input_gradient, m
 from pocket.engine.kernels.cpu_normalised_pool import normalised_pool, normalised_pool_sums
 from pocket.engine.kernels.cpu_patch import output_size, patch_convolution, patch_convolution_gradient
 from pocket.engine.kernels.cpu_product import add_product, product
+from pocket.engine.kernels.cpu_update import adam, sgd, sgd_momentum
 
 
 def contiguous(x: np.ndarray) -> np.ndarray:
