@@ -7,7 +7,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-# Some environments force an OpenBLAS kernel; a benchmark measures the one that the processor would get.
+# Some environments force an OpenBLAS kernel; what is measured is the one that the processor would get.
 UNFORCED := env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE
 
 .PHONY: report test check bench refresh install clean help
@@ -16,10 +16,10 @@ help:  ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 10
 
 report: $(VENV)/installed  ## run every experiment of the suite and write results/report.html
-	$(BIN)/python -m pocket bench make
+	$(UNFORCED) $(BIN)/python -m pocket bench make
 
 refresh: $(VENV)/installed  ## the same, and redo the runs whose code has changed since
-	$(BIN)/python -m pocket bench refresh
+	$(UNFORCED) $(BIN)/python -m pocket bench refresh
 
 bench: $(VENV)/installed  ## engine against PyTorch in one interleaved run: results/bench.json
 	$(UNFORCED) $(BIN)/python -m pocket bench contest

@@ -246,3 +246,21 @@ def test_empty_folder_unknown_suite_and_device_are_mistakes(write, tmp_path):
         spec.load(tmp_path, "quik", "cpu")
     with pytest.raises(Mistake, match="unknown device 'tpu'"):
         spec.load(tmp_path, "quick", "tpu")
+
+
+def test_experiments_stand_in_their_order_and_then_by_name(tmp_path):
+    text = "question: Why?\n{}suites: {{quick: {{}}}}\nshow: {{table: {{rows: [trainer], columns: [accuracy]}}}}\n"
+    for name, order in (("a", ""), ("b", "order: 2\n"), ("c", "order: 1\n"), ("d", "")):
+        (tmp_path / f"{name}.yaml").write_text(text.format(order))
+    assert [each.name for each in spec.load(tmp_path, "quick", "cpu").experiments] == ["c", "b", "a", "d"]
+
+
+def test_a_file_that_would_be_passed_over_is_named(tmp_path):
+    (tmp_path / "small.yml").write_text("question: Why?\n")
+    with pytest.raises(Mistake, match=r"small\.yml would be passed over; rename it to small\.yaml"):
+        spec.load(tmp_path, "quick", "cpu")
+
+
+def test_a_picture_too_small_for_the_model_is_refused_before_any_run(write):
+    with pytest.raises(Mistake, match="resolution 4 is halved three times by simple_cnn; wanted 8 or more"):
+        spec.load(write(base={"model": "simple_cnn", "resolution": 4}), "quick", "cpu")

@@ -44,5 +44,7 @@ def _check_side(full: Mapping[str, Any], where: str) -> None:
                 raise Mistake(
                     f"{where}: {name} {full[name]!r} is for images and dataset tabular has rows; leave it out"
                 )
+    if full["model"] == "simple_cnn" and full["resolution"] is not None and full["resolution"] < 8:
+        raise Mistake(f"{where}: resolution {full['resolution']} is halved three times by simple_cnn; wanted 8 or more")
     if full["nesterov"] and full["optimizer"] == "sgd" and not full["momentum"]:
         raise Mistake(f"{where}: nesterov wants a momentum above 0")

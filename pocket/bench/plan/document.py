@@ -10,18 +10,26 @@ from pocket.bench.plan.show import validate_show
 from pocket.mistake import Mistake
 
 SUITES = ("quick", "cpu", "gpu", "full", "bench")
-_KEYS = ("question", "title", "notes", "base", "grid", "seeds", "suites", "show")
+_KEYS = ("question", "title", "order", "notes", "base", "grid", "seeds", "suites", "show")
+LAST = 100  # the order of an experiment that names none
 _OVERRIDES = ("base", "grid", "seeds")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # Windows opens devices by these
 
 
 def read_all(folder: Path) -> dict[Path, dict[str, Any]]:
-    """Path -> checked document of every *.yaml of the folder, `show` completed. Raises Mistake."""
+    """Path -> checked document of every *.yaml of the folder, `show` completed, in the report's order.
+
+    Raises Mistake.
+    """
+    misnamed = sorted(folder.glob("*.yml"))
+    if misnamed:
+        raise Mistake(f"{misnamed[0]} would be passed over; rename it to {misnamed[0].with_suffix('.yaml').name}")
     paths = sorted(path for path in folder.glob("*.yaml") if not path.name.startswith("."))
     if not paths:
         raise Mistake(f"no experiment found: {folder}/*.yaml is empty; name another folder with --experiments")
-    return {path: _checked(strict_yaml.read(path), path) for path in paths}
+    checked = {path: _checked(strict_yaml.read(path), path) for path in paths}
+    return dict(sorted(checked.items(), key=lambda item: (item[1].get("order", LAST), item[0].name)))
 
 
 def _checked(document: dict[str, Any], path: Path) -> dict[str, Any]:
@@ -35,6 +43,9 @@ def _checked(document: dict[str, Any], path: Path) -> dict[str, Any]:
     for key in ("title", "notes"):
         if not isinstance(document.get(key, ""), str):
             raise Mistake(f"{path}: {key} is {document[key]!r}; wanted a text")
+    order = document.get("order", LAST)
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise Mistake(f"{path}: order is {order!r}; wanted a whole number: the report shows smaller ones first")
     _check_suites(document.get("suites"), f"{path}: suites")
     return {**document, "show": validate_show(document.get("show"), f"{path}: show")}
 
