@@ -4,11 +4,12 @@ import os
 import sys
 from pathlib import Path
 
+from pocket.bench import source
 from pocket.bench.plan.configuration import configure
 from pocket.bench.plan.estimate import describe
 from pocket.bench.instance import hold_unless_held
 from pocket.bench.judge.judging import digest
-from pocket.bench.plan.spec import needs, sides
+from pocket.bench.plan.spec import needs
 from pocket.bench.status import failures
 from pocket.mistake import Mistake
 
@@ -39,7 +40,6 @@ rule all:
 
 include: "workflows/rules/data.smk"
 include: "workflows/rules/weights.smk"
-include: "workflows/rules/kernels.smk"
 include: "workflows/rules/runs.smk"
 include: "workflows/rules/tables.smk"
 include: "workflows/rules/plots.smk"

@@ -19,6 +19,7 @@ _STARTED = time.monotonic()  # a run's record tells what its process cost, from 
 
 def run(arguments: Arguments) -> int:
     from pocket.bench.plan.spec import every_plan, find
+    from pocket.bench.prepare import ensure_kernels
     from pocket.bench.supervisor.supervise import supervise
 
     wanted = find(arguments.id, arguments.experiments)
@@ -32,7 +33,9 @@ def run(arguments: Arguments) -> int:
             record.write(done, record.path_of(wanted.id, arguments.results))
             print(f"{wanted.id}: {done['status']}: {done['reason']}")
             return 0
-    done = supervise(wanted, arguments.results, since=_STARTED)
+    before = time.monotonic()
+    ensure_kernels(wanted.settings, arguments.results)
+    done = supervise(wanted, arguments.results, since=_STARTED + time.monotonic() - before)
     print(f"{wanted.id}: {done['status']}" + (f": {done['reason']}" if done["reason"] else ""))
     return 0  # whatever came of it stands in the record; a failed job would take the report with it
 

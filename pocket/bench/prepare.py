@@ -2,13 +2,17 @@
 
 import io
 import json
+import subprocess
+import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pocket.bench.plan.identity import data_id, weights_id
 from pocket.bench.plan.nearest import unknown
 from pocket.bench.plan.spec import every_plan, needs, sides
+from pocket.bench.source import digest_of
 from pocket.mistake import Mistake
 
 
@@ -37,23 +41,41 @@ def prepare_weights(name: str, experiments: Path, results: Path) -> None:
 
     side = _side_that_needs(name, experiments, "weights")
     data = load(results / "data" / data_id(side))
-    weights = initial_weights(
-        side["model"], data.input_shape, data.outputs, side["width"], side["initialisation"], side["seed"]
-    )
+    wanted = (side["model"], data.input_shape, data.outputs, side["width"], side["initialisation"], side["seed"])
+    try:
+        weights = initial_weights(*wanted)
+    except ValueError as error:
+        raise Mistake(f"weights {name}: {error}") from None
     content = io.BytesIO()
     np.savez(content, **weights)  # type: ignore[arg-type]
     place(results / "weights" / f"{name}.npz", content.getvalue())
 
 
 def prepare_kernels(results: Path) -> None:
-    """Translate the engine's kernels, so that no timed run does, and write results/kernels.json with the seconds."""
+    """Translate the engine's kernels, so that no timed run does, and write which they are to results/kernels.json."""
     from pocket.bench.measure.trainers import translate_kernels
     from pocket.bench.record import place
 
     start = time.perf_counter()
     translate_kernels()
-    taken = {"seconds": time.perf_counter() - start}
+    taken = {"digest": digest_of("engine/kernels"), "seconds": time.perf_counter() - start}
     place(results / "kernels.json", json.dumps(taken).encode())
+
+
+def ensure_kernels(settings: Mapping[str, Any], results: Path) -> None:
+    """Before a run of the engine: translate its kernels, in a process of their own, unless that was done as they stand.
+
+    No rule of the workflow does this: a changed kernel would make all that stands right of a record wait for it.
+    """
+    if settings["kind"] == "allocation" or not any(side["trainer"] == "engine" for side in sides(settings)):
+        return
+    try:
+        done = json.loads((results / "kernels.json").read_text(encoding="utf-8"))["digest"]
+    except (OSError, ValueError, KeyError):
+        done = None
+    if done != digest_of("engine/kernels"):
+        command = [sys.executable, "-m", "pocket.bench", "kernels", "--results", str(results)]
+        subprocess.run(command, check=False)  # a kernel that cannot be translated fails in the run, which records why
 
 
 def _side_that_needs(name: str, experiments: Path, what: str) -> dict[str, Any]:

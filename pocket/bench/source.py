@@ -1,4 +1,4 @@
-"""Which code a run used: a digest of its trainer, the data's code, the contract and what measured it."""
+"""Which code a run used: a digest of its trainer, its data and initial weights, the contract and what measured it."""
 
 import functools
 import hashlib
@@ -9,25 +9,40 @@ from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 TRAINER_FOLDERS = {"engine": "engine", "torch": "baseline"}
-# What decides a number of a run. How runs are planned, recorded or shown is no part of it.
-MEASURING = ("conductor", "supervise", "worker", "watch", "allocator")  # of the supervisor; `measure` counts whole
+# What decides a number of a run. How runs are planned, recorded or shown is no part of it. `measure` and `machine` count
+# whole, and the table of settings, since a pair's defaults are not in its id.
+SETTINGS = "plan/setting.py"
+MEASURING = ("conductor", "supervise", "worker", "watch", "allocator", "compose", "process", "ending")  # supervisor
+DRAWING = ("initialise", "models", "nn", "weights")  # of the engine: initial weights, their names and shapes
 CODE = (".py", ".cu", ".cuh")
 
 
 def digest(settings: Mapping[str, Any]) -> dict[str, Any]:
     """`{"digest", "parts"}` of the code that a run of these settings uses, as its files stand now.
 
-    `parts` has `data`, `contract`, `measuring`, and `trainer <name>` for each trainer. SHA-256 over names and contents.
+    `parts` has `data`, `weights`, `contract`, `measuring`, and `trainer <name>` for each trainer. SHA-256 over names and
+    contents.
     """
     parts = {
         "contract": _of_files((PACKAGE / "contract.py",)),
-        "data": _of_folder("data"),
+        "data": data(),
+        "weights": _drawing(),
         "measuring": _of_files(_measuring()),
     }
     for name in sorted(_trainers(settings)):
         parts[f"trainer {name}"] = _of_folder(TRAINER_FOLDERS[name]) if name in TRAINER_FOLDERS else "none"
     whole = json.dumps(parts, sort_keys=True).encode("ascii")
     return {"digest": hashlib.sha256(whole).hexdigest(), "parts": parts}
+
+
+def data() -> str:
+    """Digest of the code that prepares data: when it changes, prepared data are made anew."""
+    return _of_folder("data")
+
+
+def weights() -> str:
+    """Digest of the code that initial weights come from: what draws them, and what prepares the data they fit."""
+    return hashlib.sha256(f"{data()} {_drawing()}".encode("ascii")).hexdigest()
 
 
 def is_stale(record: Mapping[str, Any]) -> bool:
@@ -42,7 +57,17 @@ def _trainers(settings: Mapping[str, Any]) -> set[str]:
 
 def _measuring() -> tuple[Path, ...]:
     folder = PACKAGE / "bench"
-    return (*sorted((folder / "measure").glob("*.py")), *(folder / "supervisor" / f"{name}.py" for name in MEASURING))
+    whole = [path for room in ("machine", "measure") for path in sorted((folder / room).glob("*.py"))]
+    return (*whole, folder / SETTINGS, *(folder / "supervisor" / f"{name}.py" for name in MEASURING))
+
+
+def _drawing() -> str:
+    return _of_files(PACKAGE / "engine" / f"{name}.py" for name in DRAWING)
+
+
+def digest_of(folder: str) -> str:
+    """SHA-256 over the code files of one folder of the package."""
+    return _of_folder(folder)
 
 
 @functools.cache

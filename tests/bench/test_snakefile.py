@@ -28,7 +28,6 @@ def fill(folder):
         for name in weights:
             (folder / "results/weights").mkdir(exist_ok=True)
             (folder / "results/weights" / f"{name}.npz").touch()
-    (folder / "results/kernels.json").touch()
     return plan
 
 
@@ -39,7 +38,6 @@ def test_everything_is_planned_once_in_a_hostile_folder(folder):
     assert {name: len(them) for name, them in jobs.items() if name != "run"} == {
         "data": 1,
         "weights": 1,
-        "kernels": 1,
         "tables": 1,
         "plots": 1,
         "report": 1,

@@ -1,11 +1,9 @@
 def inputs_of_run(wildcards):
     run = RUNS[wildcards.run]
     data, weights = needs(run)
-    translated = any(side["trainer"] == "engine" for side in sides(run.settings))
     return [
         *(RESULTS / "data" / name / "meta.json" for name in data),
         *(RESULTS / "weights" / f"{name}.npz" for name in weights),
-        *([RESULTS / "kernels.json"] if translated else []),
     ]
 
 
