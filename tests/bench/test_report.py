@@ -66,7 +66,9 @@ def test_each_experiment_is_answered_from_its_records(built):
         r"Test accuracy: engine \d\d\.\d\d %, PyTorch \d\d\.\d\d %, difference [+−]\d\.\d\d points", answers
     )
     assert "PyTorch against itself: 1.00" in answers
-    assert "Live peak, precision fp32 → amp: PyTorch 46.0 MiB → 31.2 MiB (×0.68)" in answers
+    assert (
+        "Live peak, precision fp32 → amp: engine 25.3 MiB → unsupported; PyTorch 46.0 MiB → 31.2 MiB (×0.68)" in answers
+    )
 
 
 def test_tables_show_units_intervals_and_n(built):

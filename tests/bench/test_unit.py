@@ -23,6 +23,7 @@ def test_three_significant_digits(value, text):
         (1.3163, "ratio", "1.32×"),
         (1.0023, "ratio", "1.002×"),
         (0.0603, "", "0.0603"),
+        (4021.2, "1/s", "4,021 samples/s"),
     ],
 )
 def test_quantities_in_a_readers_units(value, unit, text):
@@ -41,7 +42,7 @@ def test_signs():
 
 def test_settings_in_words():
     settings = {"trainer": "torch", "precision": "amp", "batch_size": 64, "divide_loss": False, "malloc": "raised"}
-    assert setting_words(settings) == ["PyTorch", "amp", "batch size 64", "loss divided no", "allocator raised"]
+    assert setting_words(settings) == ["PyTorch", "amp", "batch size 64", "loss not divided", "allocator raised"]
     assert setting_words({"opponent": {"trainer": "torch", "malloc": "default"}}) == [
         "opponent PyTorch, allocator default"
     ]

@@ -60,9 +60,7 @@ _ALL = (
     _timed(
         "step_seconds", "step time", "s", reading.step_seconds, "one optimizer update after warm-up, loading included"
     ),
-    _timed(
-        "images_per_second", "samples a second", "1/s", reading.samples_per_second, "an update's samples by its seconds"
-    ),
+    _timed("images_per_second", "throughput", "1/s", reading.samples_per_second, "an update's samples by its seconds"),
     _scored(
         "accuracy", "test accuracy", "fraction", reading.accuracy, "share of test samples right after the last epoch"
     ),
@@ -83,8 +81,9 @@ _ALL = (
     ),
     _peak("process_peak_bytes", "process peak", _PEAK, reading.memory("process_peak_bytes"), "charged to the process"),
     Quantity(
-        *("step_ratio", "step ratio", "ratio", ("pair",), reading.step_ratios, stats.ratio_estimate, QUADS),
-        meaning="step seconds of the first trainer over those of its opponent, taken in turns",
+        *("step_ratio", "step ratio, first / opponent", "ratio", ("pair",)),
+        *(reading.step_ratios, stats.ratio_estimate, QUADS),
+        meaning="the first trainer's step seconds over its opponent's, in turns: below 1 the first is faster",
     ),
     _peak("live_bytes", "live found", _KNOWN, reading.value("live_bytes"), "found by the live measurement"),
     _peak("process_bytes", "process found", _KNOWN, reading.value("process_bytes"), "found by the process measurement"),

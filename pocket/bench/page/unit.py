@@ -7,7 +7,13 @@ MIB, GIB = 2.0**20, 2.0**30
 NO_BREAK = "\N{NO-BREAK SPACE}"
 
 # Unit of a record -> (divisor, unit shown) when one unit must serve a whole axis or column.
-SHOWN = {"s": (1e-3, "ms"), "bytes": (MIB, "MiB"), "fraction": (1e-2, "%"), "1/s": (1.0, "1/s"), "ratio": (1.0, "×")}
+SHOWN = {
+    "s": (1e-3, "ms"),
+    "bytes": (MIB, "MiB"),
+    "fraction": (1e-2, "%"),
+    "1/s": (1.0, "samples/s"),
+    "ratio": (1.0, "×"),
+}
 
 SETTING_LABELS = {
     "batch_size": "batch size",
@@ -24,6 +30,9 @@ SETTING_LABELS = {
     "memory_budget": "memory budget",
     "weight_decay": "weight decay",
 }
+
+# Settings that say themselves whether they are on: (false, true).
+SWITCHES = {"divide_loss": ("loss not divided", "loss divided"), "nesterov": ("without Nesterov", "with Nesterov")}
 
 SETTING_UNITS = {"resolution": "pixels", "allocation_bytes": "bytes"}
 
@@ -113,7 +122,12 @@ _NAMES_ITSELF = {"trainer", "precision", "model", "dataset", "optimizer", "kind"
 
 def setting_words(settings: Mapping[str, Any]) -> list[str]:
     """Each setting in a few words: `PyTorch`, `amp`, `batch size 64`, `allocator raised`."""
-    return [
-        setting_value(name, value) if name in _NAMES_ITSELF else f"{setting_label(name)} {setting_value(name, value)}"
-        for name, value in settings.items()
-    ]
+    return [_setting_words(name, value) for name, value in settings.items()]
+
+
+def _setting_words(name: str, value: Any) -> str:
+    if name in _NAMES_ITSELF:
+        return setting_value(name, value)
+    if name in SWITCHES and isinstance(value, bool):
+        return SWITCHES[name][value]
+    return f"{setting_label(name)} {setting_value(name, value)}"
