@@ -56,3 +56,15 @@ class Parameterless:
     def state_shapes(self) -> dict[str, tuple[int, ...]]:
         """None."""
         return {}
+
+
+def check_channels(operator: Operator, x: Array, channels: int, images: bool = False) -> None:
+    """ValueError unless the last axis of x is `channels` long, and x is (N, H, W, C) where it has to be images.
+
+    Kernels take sizes from weights and read `x` by address: what does not fit has to be refused before.
+    """
+    if x.shape[-1] != channels or (images and x.ndim != 4):
+        wanted = f"images (N, H, W, {channels})" if images else f"{channels} channels, the length of the last axis"
+        raise ValueError(
+            f"{type(operator).__name__} got an array {x.shape}; wanted {wanted}; change the layer or what comes before"
+        )

@@ -7,8 +7,12 @@ import pkgutil
 import numpy as np
 import pytest
 
-from pocket.engine import ops
+from pocket.engine import gradcheck, ops
 from pocket.engine.operator import Operator
+from pocket.engine.ops.conv import Conv2d, TiledConv2d
+from pocket.engine.ops.fused import ConvNormReluPool, NormReluMean, PreActivationBlock
+from pocket.engine.ops.linear import Linear
+from pocket.engine.ops.norm import BatchNorm, Standardise
 
 from . import checks
 from .cases import CASES, WITHOUT_INPUT_GRADIENT
@@ -44,6 +48,49 @@ def test_every_input_that_can_have_a_gradient_gets_one(name):
     for i, (x, dx) in enumerate(zip(check.inputs, check.backward().inputs, strict=True)):
         assert (dx is None) == ((name, i) in WITHOUT_INPUT_GRADIENT)
         assert dx is None or dx.shape == x.shape
+
+
+HAVE_CHANNELS = [
+    Linear(4, 3),
+    Conv2d(4, 3, 3, padding=1),
+    Conv2d(4, 2, 3, padding=1, groups=2),
+    TiledConv2d(4, 3, 3, padding=1),
+    BatchNorm(4),
+    Standardise((0.5,) * 4, (0.2,) * 4, 255.0),
+    ConvNormReluPool(4, 3),
+    ConvNormReluPool(4, 3, input_gradient=False, standardise=Standardise((0.5,) * 4, (0.2,) * 4, 255.0)),
+    PreActivationBlock(4, 4),
+    PreActivationBlock(4, 3, 2),
+    NormReluMean(4),
+]
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("channels", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("operator", HAVE_CHANNELS, ids=lambda operator: type(operator).__name__)
+def test_another_number_of_channels_is_refused(operator, channels, training):
+    rng = np.random.default_rng(0)
+    parameters, state = gradcheck.draw_parameters(operator, rng), gradcheck.draw_state(operator, rng)
+    before = {name: array.copy() for name, array in state.items()}
+    x = np.ones((6, channels) if isinstance(operator, Linear) else (2, 6, 6, channels))
+    with pytest.raises(ValueError, match=rf"{type(operator).__name__} got .*{channels}\); wanted .*4") as error:
+        operator.forward((x,), parameters, state, None, training)
+    assert str(x.shape) in str(error.value)
+    for name, array in state.items():
+        np.testing.assert_array_equal(array, before[name])
+
+
+@pytest.mark.parametrize("operator", [Conv2d(4, 3, 1), TiledConv2d(4, 3, 1), ConvNormReluPool(4, 3), NormReluMean(4)])
+def test_rows_where_images_are_wanted_are_refused(operator):
+    rng = np.random.default_rng(0)
+    parameters, state = gradcheck.draw_parameters(operator, rng), gradcheck.draw_state(operator, rng)
+    with pytest.raises(ValueError, match=r"got an array \(6, 4\); wanted images \(N, H, W, 4\)"):
+        operator.forward((np.ones((6, 4)),), parameters, state, None, True)
+
+
+def test_standardise_of_another_number_of_channels_is_refused():
+    with pytest.raises(ValueError, match="standardise of 1 channels; wanted as many as inputs, 3"):
+        ConvNormReluPool(3, 4, input_gradient=False, standardise=Standardise((0.5,), (0.2,), 255.0))
 
 
 def operators():

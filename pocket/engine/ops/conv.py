@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pocket.engine.kernels import of
+from pocket.engine.operator import check_channels
 
 Pair = int | tuple[int, int]
 
@@ -21,11 +22,11 @@ def _shapes(operator, groups: int) -> dict[str, tuple[int, ...]]:
 
 def _check(operator, x) -> None:
     (kernel_h, kernel_w), (pad_h, pad_w) = pair(operator.kernel), pair(operator.padding)
-    H, W, C = x.shape[1:]
-    if operator.inputs != C or H + 2 * pad_h < kernel_h or W + 2 * pad_w < kernel_w:
+    check_channels(operator, x, operator.inputs, images=True)
+    if x.shape[1] + 2 * pad_h < kernel_h or x.shape[2] + 2 * pad_w < kernel_w:
         raise ValueError(
-            f"{type(operator).__name__} got images (N, H, W, C) = {x.shape}; wanted {operator.inputs} channels and at "
-            f"least {kernel_h} x {kernel_w} pixels with padding {pad_h}, {pad_w}; change the layer or the resolution"
+            f"{type(operator).__name__} got images (N, H, W, C) = {x.shape}; wanted at least {kernel_h} x {kernel_w} "
+            f"pixels with padding {pad_h}, {pad_w}; change the layer or the resolution"
         )
 
 

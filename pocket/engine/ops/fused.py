@@ -10,6 +10,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
+from pocket.engine.operator import check_channels
 from pocket.engine.ops.norm import (
     NO_FLOOR,
     Standardise,
@@ -52,6 +53,11 @@ class ConvNormReluPool:
             raise ValueError(f"ConvNormReluPool kernel {self.kernel}; wanted an odd one, so that the size stays")
         if self.standardise and self.input_gradient:
             raise ValueError("ConvNormReluPool with standardise and input_gradient: pixels have none; set it to False")
+        if self.standardise and len(self.standardise.mean) != self.inputs:
+            came = len(self.standardise.mean)
+            raise ValueError(
+                f"ConvNormReluPool standardise of {came} channels; wanted as many as inputs, {self.inputs}"
+            )
 
     def parameter_shapes(self):
         conv = {"conv.weight": (self.kernel, self.kernel, self.inputs, self.outputs), "conv.bias": (self.outputs,)}
@@ -68,6 +74,7 @@ class ConvNormReluPool:
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
+        check_channels(self, x, self.inputs, images=True)
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
         y, moments = kernels.convolve(self._source(x), w, b, (1, 1), padding, moments=training)
@@ -122,6 +129,7 @@ class PreActivationBlock:
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
+        check_channels(self, x, self.inputs, images=True)
         rows, stride = rows_of(x), (self.stride, self.stride)
         if training:  # before norm1 has counted the batch
             check_count(self, len(x) * -(-x.shape[1] // self.stride) * -(-x.shape[2] // self.stride))
@@ -180,6 +188,7 @@ class NormReluMean:
 
     def forward(self, inputs, parameters, state, rng, training):
         x, kernels = of(inputs[0]).contiguous(inputs[0]), of(inputs[0])
+        check_channels(self, x, self.channels, images=True)
         rows = rows_of(x)
         mean, rstd = statistics(self, len(rows), kernels.moments(rows) if training else None, state)
         scale, shift = scale_and_shift(mean, rstd, parameters)

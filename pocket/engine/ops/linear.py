@@ -6,7 +6,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
-from pocket.engine.operator import Parameterless
+from pocket.engine.operator import Parameterless, check_channels
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Linear:
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
+        check_channels(self, x, self.inputs)
         y = memory.empty((len(x), self.outputs), x.dtype)
         of(x).product(x, parameters["weight"].T, y)
         if self.bias:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.kernels import of
-from pocket.engine.operator import Parameterless
+from pocket.engine.operator import Parameterless, check_channels
 
 NO_FLOOR = -float("inf")
 
@@ -35,6 +35,7 @@ class BatchNorm:
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
+        check_channels(self, x, self.channels)
         x2, kernels = rows_of(x), of(x)
         moments = kernels.moments(x2) if training else None
         mean, rstd = statistics(self, len(x2), moments, state)
@@ -135,6 +136,7 @@ class Standardise(Parameterless):
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
+        check_channels(self, x, len(self.mean))
         y = memory.empty(x.shape, self.dtype, "input")
         np.copyto(y, x, casting="unsafe")
         # by whole image rows: three channels at a time would be mostly loop
