@@ -21,9 +21,12 @@
            optimizer.zero_grad()
        optimizer.finish()
 
-Mixed, the two update every k * k micro-batches with gradients k times too small. Dividing nowhere makes the gradient
-the sum of k means, so that a learning rate that was fine diverges. Both spellings take micro-batches of one size; where
-sizes differ, scale each loss by its share of the group's samples, as `pocket.engine.train` does.
+Mixed, they go wrong in silence. With `accumulation_steps=k`, 1 / k in the loss and `step()` after every micro-batch,
+updates come at every k-th, with gradients k times too small. With `accumulation_steps=k`, 1 / k and `step()` only at
+every k-th, updates come at every k * k-th: the gradient is a true mean, but of k times as many samples, k times as
+rarely. Dividing nowhere makes the gradient the sum of k means, so that a learning rate that was fine diverges. Both
+spellings take micro-batches of one size; where sizes differ, scale each loss by its share of the group's samples, as
+`pocket.engine.train` does.
 """
 
 from collections.abc import Callable, Mapping

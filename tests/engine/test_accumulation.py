@@ -135,6 +135,41 @@ def test_the_counting_optimizer_equals_the_large_batch(rule, k):
     same(trained.weights(), large_batches(rule))
 
 
+def mixed(k, count, step_every):
+    """One batch in `count` micro-batches, with both divisions: (updates so far after each one, how far the last layer moved)."""
+    trained, done = Trained("sgd", accumulation_steps=k), []
+    trained.optimizer.rule = optim.SGD()
+    before = trained.weights()["fc3.weight"]
+    for number, (some, labels) in enumerate(split(*updates(1)[0], count), start=1):
+        trained.backward(some, labels, 1 / k)
+        if number % step_every == 0:
+            trained.optimizer.step()
+            trained.optimizer.zero_grad()
+        done.append(trained.optimizer.updates)
+    return done, trained.weights()["fc3.weight"] - before
+
+
+def moved_by_the_large_batch():
+    trained = Trained("sgd")
+    trained.optimizer.rule = optim.SGD()
+    before = trained.weights()["fc3.weight"]
+    trained.backward(*updates(1)[0])
+    trained.optimizer.step()
+    return trained.weights()["fc3.weight"] - before
+
+
+def test_mixed_with_a_step_after_every_micro_batch_gradients_are_k_times_too_small():
+    done, moved = mixed(k=4, count=4, step_every=1)
+    assert done == [0, 0, 0, 1]
+    np.testing.assert_allclose(moved, moved_by_the_large_batch() / 4, rtol=1e-9, atol=1e-15)
+
+
+def test_mixed_with_a_step_at_every_kth_updates_come_at_every_k_times_kth_with_a_right_mean():
+    done, moved = mixed(k=2, count=4, step_every=2)
+    assert done == [0, 0, 0, 1]
+    np.testing.assert_allclose(moved, moved_by_the_large_batch(), rtol=1e-9, atol=1e-15)
+
+
 def test_without_the_division_sgd_moves_k_times_as_far():
     k, (x, y) = 8, updates(1)[0]
     moved = {}
