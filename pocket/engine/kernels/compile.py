@@ -14,7 +14,7 @@ import os
 import tempfile
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,21 @@ def folder() -> Path:
     for source in sorted(here.glob("*.py")):
         digest.update(source.read_bytes())
     name = f"kernels-{digest.hexdigest()[:16]}"
-    asked = os.environ.get("NUMBA_CACHE_DIR")
-    for place in [Path(asked)] if asked else [here / "__pycache__", Path("~/.cache/pocketnn").expanduser()]:
+    for place in _places(here):
         with contextlib.suppress(OSError):
             (place / name).mkdir(parents=True, exist_ok=True)
             if os.access(place / name, os.W_OK):
                 return place / name
     return Path(tempfile.mkdtemp(prefix="pocketnn-")) / name
+
+
+def _places(here: Path) -> Iterator[Path]:
+    if asked := os.environ.get("NUMBA_CACHE_DIR"):
+        yield Path(asked)
+        return
+    yield here / "__pycache__"
+    with contextlib.suppress(RuntimeError):  # a user without a home, as in a container that was given a bare number
+        yield Path.home() / ".cache" / "pocketnn"
 
 
 class Kernel:
