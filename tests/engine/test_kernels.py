@@ -1,10 +1,13 @@
 """Threads, translation, register tiles, and the kernels that operators' own tests do not reach."""
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
 import threading
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,6 +70,24 @@ class TestThreads:
             threads.set_count(before)
         assert ended == [1 - failing]
 
+    def test_error_waits_for_the_shares_behind_it(self):
+        ended = []
+
+        def work(first, last, thread):
+            if thread == 1:
+                raise MemoryError("in share 1")
+            time.sleep(0.1 * thread)
+            ended.append(thread)
+
+        before = threads.count()
+        threads.set_count(3)
+        try:
+            with pytest.raises(MemoryError, match="in share 1"):
+                threads.over(3, work)
+            assert ended == [0, 2]
+        finally:
+            threads.set_count(before)
+
     def test_none_at_all_is_refused(self):
         with pytest.raises(ValueError, match="threads 0"):
             threads.set_count(0)
@@ -112,14 +133,6 @@ class TestTranslation:
         out = np.empty_like(x)
         cpu.scale_shift(x, np.ones(5, np.float32), np.zeros(5, np.float32), 0.0, out)
         np.testing.assert_array_equal(out, [[np.nan, 0, np.inf, 0, 2]])
-
-    def test_engine_is_imported_without_numba_torch_or_cupy(self):
-        code = (
-            "import sys, pocket.engine, pocket.engine.train; "
-            "print([name for name in ('numba', 'torch', 'cupy') if name in sys.modules])"
-        )
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        assert run.stdout.strip() == "[]"
 
 
 @compiled
@@ -313,3 +326,17 @@ def test_translations_find_a_place_where_the_package_may_not_be_written(tmp_path
     assert places[1].parent.name.startswith("pocketnn-")
     assert places[0].name == places[1].name
     shutil.rmtree(places[1].parent)
+
+
+def test_translations_find_a_place_for_a_user_without_a_home(monkeypatch):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)  # a KeyError, as for a number without a name
+    with pytest.raises(RuntimeError):
+        Path.home()
+    assert compiling.folder.__wrapped__().parent.name == "__pycache__"
+    may_write = os.access
+    monkeypatch.setattr(os, "access", lambda path, how: "__pycache__" not in str(path) and may_write(path, how))
+    place = compiling.folder.__wrapped__()
+    assert place.parent.name.startswith("pocketnn-")
+    shutil.rmtree(place.parent, ignore_errors=True)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 
 _count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -46,5 +46,6 @@ def over(items: int, work: Callable[[int, int, int], object], smallest: int = 1)
     try:
         work(cuts[0], cuts[1], 0)
     finally:
+        wait(waiting)  # all of them, before the first error is raised: they write to arrays of the caller
         for future in waiting:
             future.result()
