@@ -83,14 +83,15 @@ def report(arguments: Arguments) -> int:
 
 
 def verify(arguments: Arguments) -> int:
-    from pocket.bench.judge.verify import verify as problems_of
+    from pocket.bench.judge.verify import verify as check
 
-    problems = problems_of(_plan(arguments), arguments.results)
-    if not problems:
-        print("every number follows from the sealed records")
+    checked = check(_plan(arguments), arguments.results)
+    if not checked.problems:
+        print("; ".join(["every number follows from the sealed records", *checked.notes]))
         return 0
-    rest = len(problems) - _MOST_PROBLEMS
-    print("\n".join([*problems[:_MOST_PROBLEMS], *([f"and {rest} more"] if rest > 0 else [])]))
+    rest = len(checked.problems) - _MOST_PROBLEMS
+    more = [f"and {rest} more"] if rest > 0 else []
+    print("\n".join([*checked.problems[:_MOST_PROBLEMS], *more, *checked.notes]))
     return 1
 
 

@@ -86,7 +86,7 @@ def test_a_mean_over_the_rest_says_so(three):
         (b"", "invalid", "empty"),
         (b'{"schema": 1, "run": ', "invalid", "not valid JSON"),
         (b"[]", "invalid", "wanted an object"),
-        (None, "missing", "pocket bench run"),
+        (None, "missing", "no record yet"),
     ],
 )
 def test_an_unreadable_record_keeps_its_row(three, content, status, said):

@@ -18,19 +18,30 @@ from pocket.bench.plan.spec import Experiment
 ABSENT = object()
 
 
-def plot_problems(experiment: Experiment, found: Mapping[str, Outcome], results: Path) -> Iterator[str]:
+def check_plots(experiment: Experiment, found: Mapping[str, Outcome], results: Path) -> tuple[list[str], list[str]]:
+    """Problems, and for each drawing that another Matplotlib made, and that therefore is not compared, its version."""
+    problems: list[str] = []
+    elsewhere: list[str] = []
     for data in plots(experiment, found):
         where = f"plot {experiment.name}-{data['plot']}"
         paths = plot_paths(data, results)
         try:
             content = {ending: path.read_bytes() for ending, path in paths.items()}
         except OSError as wrong:
-            yield f"{where}: {wrong.filename} cannot be read: {wrong.strerror}"
+            problems.append(f"{where}: {wrong.filename} cannot be read: {wrong.strerror}")
             continue
         wanted = json.loads(series_text(data))
-        yield from _series(f"{where}, JSON", _parsed(content["json"]), wanted)
-        yield from _series(f"{where}, SVG metadata", drawn_in(content["svg"]), wanted)
-        yield from _drawing(where, content, data)
+        problems += _series(f"{where}, JSON", _parsed(content["json"]), wanted)
+        problems += _series(f"{where}, SVG metadata", drawn_in(content["svg"]), wanted)
+        svg, png = _makers(content)
+        if svg == png and svg not in ("", mpl.__version__):
+            elsewhere.append(svg)
+            continue
+        if svg != mpl.__version__:
+            problems.append(f"{where}: the SVG names Matplotlib {svg or 'nowhere'}, the PNG {png or 'nowhere'}")
+        if mpl.__version__ in (svg, png):
+            problems += _drawing(where, content, data)
+    return problems, elsewhere
 
 
 def _parsed(content: bytes) -> Any:
@@ -71,14 +82,17 @@ def _unequal(stands: Any, wanted: Any, place: tuple[Any, ...]) -> Iterator[tuple
         yield from _unequal(a, b, (*place, key))
 
 
+def _makers(content: Mapping[str, bytes]) -> tuple[str, str]:
+    """The versions of Matplotlib that the SVG and the PNG name in their metadata; empty where one names none."""
+    chunk = re.search(rb"(.{4})tEXtSoftware\0", content["png"], flags=re.DOTALL)
+    named = content["png"][chunk.end() :][: int.from_bytes(chunk.group(1)) - len("Software\0")] if chunk else b""
+    found = (re.search(rb"Matplotlib (\d[\w.]*)", text) for text in (content["svg"], named))
+    svg, png = (one.group(1).decode("ascii") if one else "" for one in found)
+    return svg, png
+
+
 def _drawing(where: str, content: Mapping[str, bytes], data: Mapping[str, Any]) -> Iterator[str]:
-    """The drawn lines themselves; another version of Matplotlib draws the same series in other bytes."""
-    drawn_by = re.search(rb"Matplotlib (\d[\w.]*)", content["svg"])
-    version = drawn_by.group(1).decode("ascii") if drawn_by else "unknown"
-    if version != mpl.__version__:
-        if not drawn_by:
-            yield f"{where}: the SVG does not say what drew it, wanted Matplotlib {mpl.__version__}"
-        return
+    """The drawn lines themselves."""
     svg, png = render(data)
     for _, old, new in differences(_drawn(content["svg"]), _drawn(svg)):
         yield f"{where}, drawing: the SVG has {old}, drawn from the records it has {new}"

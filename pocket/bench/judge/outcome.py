@@ -51,7 +51,7 @@ def outcome(run: Run, results: Path) -> Outcome:
     """Read the record of one run. A missing, cut, altered or foreign file is an outcome too, never an exception."""
     path = results / "records" / f"{run.id}.json"
     if not path.exists():
-        return Outcome(run, None, "missing", f"no record yet: pocket bench run {run.id}", stale=False)
+        return Outcome(run, None, "missing", "no record yet", stale=False)
     try:
         record = records.read(path)
     except (Mistake, OSError) as wrong:

@@ -2,14 +2,16 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from pocket.bench.judge.outcome import count, outcomes
+from pocket.bench.judge.outcome import Outcome, count, outcomes
 from pocket.bench.page.banner import banners
 from pocket.bench.page.hardware import dates, machine_line, machine_sheet, overhead_sheet
+from pocket.bench.page.redo import folders, verify_command
 from pocket.bench.page.section import section
 from pocket.bench.plan.spec import Plan
 from pocket.bench.record import place
@@ -22,11 +24,15 @@ def report_path(results: Path) -> Path:
     return results / "report.html"
 
 
-def render_page(plan: Plan, results: Path) -> str:
-    """The page as text; the same records, plots and code give the same text. Raises Mistake where a plot is lacking."""
-    found = outcomes(plan.runs, results)
+def render_page(plan: Plan, results: Path, found: Mapping[str, Outcome] | None = None, told: str | None = None) -> str:
+    """The page as text; the same records, plots and code give the same text. Raises Mistake where a plot is lacking.
+
+    `verify` gives the outcomes `found` and the folders `told` in commands as they were when a page was made.
+    """
+    found = outcomes(plan.runs, results) if found is None else found
+    told = folders(plan, results) if told is None else told
     members = list(found.values())
-    sections = [section(number, one, found, results) for number, one in enumerate(plan.experiments, 1)]
+    sections = [section(number, one, found, results, told) for number, one in enumerate(plan.experiments, 1)]
     script = (PAGE / "page.js").read_text(encoding="utf-8")
     environment = Environment(
         loader=FileSystemLoader(PAGE), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -47,6 +53,8 @@ def render_page(plan: Plan, results: Path) -> str:
         css=Markup((PAGE / "page.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_hash=_hash(script),
+        folders=told,
+        verify_command=verify_command(plan, told),
     )
 
 

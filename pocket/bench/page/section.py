@@ -21,7 +21,10 @@ from pocket.bench.plan.spec import Experiment
 from pocket.mistake import Mistake
 
 
-def section(number: int, experiment: Experiment, found: Mapping[str, Outcome], results: Path) -> dict[str, Any]:
+def section(
+    number: int, experiment: Experiment, found: Mapping[str, Outcome], results: Path, told: str
+) -> dict[str, Any]:
+    """`told` are the folders that commands name, as pocket.bench.page.redo gives them."""
     members = [found[run.id] for run in experiment.runs]
     counts = count(members)
     return {
@@ -38,7 +41,7 @@ def section(number: int, experiment: Experiment, found: Mapping[str, Outcome], r
         "table": experiment_sheet(experiment, found),
         "tables": _tables(experiment, members),
         "notes": _notes(experiment, found),
-        "runs": runs_sheet(members, experiment.name),
+        "runs": runs_sheet(members, experiment.name, told),
     }
 
 

@@ -7,6 +7,7 @@ from pocket.bench.judge.contrast import HOW
 from pocket.bench.judge.curve import CURVES, FIRST
 from pocket.bench.judge.outcome import Outcome
 from pocket.bench.judge.pairing import Pair
+from pocket.bench.page.redo import run_command
 from pocket.bench.page.sheet import Sheet, column, number_cell, sheet, text_cell
 from pocket.bench.page.telling import interval_text
 from pocket.bench.page.unit import per_cent, setting_value, setting_words, shown
@@ -104,7 +105,7 @@ def _pair_cells(pair: Pair) -> list[Sheet]:
     ]
 
 
-def runs_sheet(members: Sequence[Outcome], name: str) -> Sheet:
+def runs_sheet(members: Sequence[Outcome], name: str, told: str) -> Sheet:
     """Every run with its state, what it took, and the command that does it again."""
     columns = [column("command"), column("status"), column("total", True, "s"), column("seed", True)]
     rows = []
@@ -112,9 +113,10 @@ def runs_sheet(members: Sequence[Outcome], name: str) -> Sheet:
         seconds = one.record["seconds"]["total"] if one.record else None
         seed = one.run.settings.get("seed")
         state = "stale" if one.stale and one.ok else one.status
+        chips = [(state, None)] + ([("stale", None)] if one.stale and not one.ok else [])
         cells = [
-            text_cell("command", f"pocket bench run {one.run.id}", code=True),
-            text_cell("status", "", chips=[(state, None)], title=one.reason) | {"sort": state},
+            text_cell("command", run_command(one.run.id, told), code=True),
+            text_cell("status", "", chips=chips, title=one.reason) | {"sort": state},
             number_cell("total", seconds, "–" if seconds is None else f"{seconds:.1f}"),
             number_cell("seed", seed, "" if seed is None else setting_value("seed", seed)),
         ]
