@@ -136,7 +136,7 @@ def test_the_counting_optimizer_equals_the_large_batch(rule, k):
 
 
 def mixed(k, count, step_every):
-    """One batch in `count` micro-batches, with both divisions: (updates so far after each one, how far the last layer moved)."""
+    """One batch in `count` parts, divided twice: (updates done after each part, how far the last layer moved)."""
     trained, done = Trained("sgd", accumulation_steps=k), []
     trained.optimizer.rule = optim.SGD()
     before = trained.weights()["fc3.weight"]
