@@ -1,10 +1,12 @@
-"""Small jobs of ten updates an epoch, for the engine's trainer and for plain PyTorch."""
+"""Small jobs of ten updates an epoch, for the engine's trainer and for the baseline's."""
 
 from dataclasses import replace
 
 import numpy as np
+import torch
 
 from pocket import contract
+from pocket.baseline import train as baseline
 from pocket.engine.initialise import initial_weights
 from pocket.engine.train import train
 
@@ -91,3 +93,14 @@ def job(model, optimizer="sgd", dtype="float64", batch=12, seed=3, images=None, 
 def engine_losses(a_job):
     """The loss of each update."""
     return np.array([float(event.loss) for event in train(a_job) if isinstance(event, contract.Step)])
+
+
+def baseline_losses(a_job, memory_format="contiguous"):
+    """The same of the baseline. On one thread: nets this small only wait for a second one."""
+    threads = torch.get_num_threads()
+    settings = {**a_job.settings, "threads": 1, "memory_format": memory_format}
+    try:
+        events = list(baseline.train(replace(a_job, settings=settings)))
+    finally:
+        torch.set_num_threads(threads)
+    return np.array([float(event.loss) for event in events if isinstance(event, contract.Step)])

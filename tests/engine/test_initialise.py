@@ -5,9 +5,8 @@ import pytest
 import torch
 from torch import nn
 
+from pocket.baseline.models import model as module_of
 from pocket.engine.initialise import INITIALISATIONS, initial_weights
-
-from .pytorch_nets import net
 
 IMAGE = (64, 64, 3)
 
@@ -33,11 +32,11 @@ def test_parameters_are_as_many_as_stated(model, image, count):
         ("resnet", (8, 8, 3), 0.1),
     ],
 )
-def test_pytorchs_own_module_loads_them_strictly(model, shape, width):
+def test_the_baselines_module_loads_them_strictly(model, shape, width):
     weights = initial_weights(model, shape, 7, width, "xavier", 1)
-    loaded = net(model, shape, 7, width, weights, torch.float32)
-    assert len(loaded.state_dict()) == len(weights)
-    for name, tensor in loaded.state_dict().items():
+    module = module_of(model, shape, 7, width)
+    module.load_state_dict({name: torch.from_numpy(array) for name, array in weights.items()}, strict=True)
+    for name, tensor in module.state_dict().items():
         assert weights[name].dtype == tensor.numpy().dtype
 
 
