@@ -4,7 +4,6 @@ import os
 import sys
 from pathlib import Path
 
-from pocket.bench import source
 from pocket.bench.plan.configuration import configure
 from pocket.bench.plan.estimate import describe
 from pocket.bench.instance import hold_unless_held

@@ -11,13 +11,16 @@ from typing import Any
 
 from pocket.bench.plan.identity import data_id, weights_id
 from pocket.bench.plan.nearest import unknown
-from pocket.bench.plan.spec import every_plan, needs, sides
+from pocket.bench.plan.spec import Run, every_plan, needs, sides
+from pocket.bench.source import data as data_code
 from pocket.bench.source import digest_of
+from pocket.bench.source import weights as weights_code
 from pocket.mistake import Mistake
 
 
 def prepare_data(name: str, experiments: Path, results: Path) -> None:
     """Write results/data/<name>/ for the settings whose data id is `name`. Raises Mistake."""
+    from pocket.bench.record import place
     from pocket.data import prepare
 
     side = _side_that_needs(name, experiments, "data")
@@ -29,6 +32,7 @@ def prepare_data(name: str, experiments: Path, results: Path) -> None:
         side["test_samples"],
         results / "data" / name,
     )
+    place(_stamp_of_data(name, results), data_code().encode("ascii"))
 
 
 def prepare_weights(name: str, experiments: Path, results: Path) -> None:
@@ -49,6 +53,39 @@ def prepare_weights(name: str, experiments: Path, results: Path) -> None:
     content = io.BytesIO()
     np.savez(content, **weights)  # type: ignore[arg-type]
     place(results / "weights" / f"{name}.npz", content.getvalue())
+    place(_stamp_of_weights(name, results), weights_code().encode("ascii"))
+
+
+def ensure_inputs(run: Run, experiments: Path, results: Path) -> None:
+    """Before a run: prepare its data and draw its weights anew where the code that made them has changed since.
+
+    What is missing is left to the workflow. No rule of it does this: one that waits to be redone holds back all that
+    stands right of it, the removed records of `refresh` with it. Raises Mistake.
+    """
+    data, weights = needs(run)
+    for name in data:
+        if (results / "data" / name).is_dir() and _read(_stamp_of_data(name, results)) != data_code():
+            prepare_data(name, experiments, results)
+    for name in weights:
+        if (results / "weights" / f"{name}.npz").is_file() and _read(
+            _stamp_of_weights(name, results)
+        ) != weights_code():
+            prepare_weights(name, experiments, results)
+
+
+def _stamp_of_data(name: str, results: Path) -> Path:
+    return results / "data" / name / "code"
+
+
+def _stamp_of_weights(name: str, results: Path) -> Path:
+    return results / "weights" / f"{name}.code"
+
+
+def _read(stamp: Path) -> str | None:
+    try:
+        return stamp.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return None
 
 
 def prepare_kernels(results: Path) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 TRAINER_FOLDERS = {"engine": "engine", "torch": "baseline"}
-# What decides a number of a run. How runs are planned, recorded or shown is no part of it. `measure` and `machine` count
-# whole, and the table of settings, since a pair's defaults are not in its id.
+# What decides a number of a run: all of `measure` and `machine`, some of the supervisor, and the table of settings, as
+# a pair's defaults are not in its id. How runs are otherwise planned, recorded or shown is no part of it.
 SETTINGS = "plan/setting.py"
 MEASURING = ("conductor", "supervise", "worker", "watch", "allocator", "compose", "process", "ending")  # supervisor
 DRAWING = ("initialise", "models", "nn", "weights")  # of the engine: initial weights, their names and shapes
@@ -20,8 +20,7 @@ CODE = (".py", ".cu", ".cuh")
 def digest(settings: Mapping[str, Any]) -> dict[str, Any]:
     """`{"digest", "parts"}` of the code that a run of these settings uses, as its files stand now.
 
-    `parts` has `data`, `weights`, `contract`, `measuring`, and `trainer <name>` for each trainer. SHA-256 over names and
-    contents.
+    `parts` has `data`, `weights`, `contract`, `measuring`, and `trainer <name>` for each. SHA-256: names, contents.
     """
     parts = {
         "contract": _of_files((PACKAGE / "contract.py",)),

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from pocket.bench import prepare
+from pocket.bench.plan.spec import load, needs
 from pocket.bench.source import digest_of
 
 ENGINE = {"kind": "train", "trainer": "engine"}
@@ -51,3 +52,40 @@ def test_translating_says_which_kernels_it_was(tmp_path):
     told = json.loads((tmp_path / "kernels.json").read_text())
     assert told["digest"] == digest_of("engine/kernels")
     assert told["seconds"] > 0
+
+
+ONE = """
+question: Is it prepared?
+base: {model: mlp, dataset: digits, train_samples: 40, test_samples: 20}
+grid: {trainer: [torch]}
+suites: {quick: {}}
+show: {table: {rows: [trainer], columns: [accuracy]}}
+"""
+
+
+def test_inputs_are_made_anew_exactly_when_their_code_has_changed(tmp_path, monkeypatch):
+    (tmp_path / "one.yaml").write_text(ONE)
+    (run,) = load(tmp_path, "quick", "cpu").runs
+    ((data,), (weights,)) = needs(run)
+    files = [tmp_path / "data" / data / "meta.json", tmp_path / "weights" / f"{weights}.npz"]
+
+    def redone():
+        """What asking for the run's inputs makes anew."""
+        before = [path.stat().st_ino for path in files]
+        prepare.ensure_inputs(run, tmp_path, tmp_path)
+        now = [path.stat().st_ino for path in files]
+        return [path.suffix for path, old, new in zip(files, before, now, strict=True) if old != new]
+
+    prepare.ensure_inputs(run, tmp_path, tmp_path)
+    assert not any(path.exists() for path in files)  # the workflow makes what is missing
+    prepare.prepare_data(data, tmp_path, tmp_path)
+    prepare.prepare_weights(weights, tmp_path, tmp_path)
+    assert redone() == []
+    monkeypatch.setattr(prepare, "weights_code", lambda: "changed")
+    assert redone() == [".npz"]
+    monkeypatch.setattr(prepare, "data_code", lambda: "changed")
+    assert redone() == [".json"]
+    assert redone() == []
+    for path in (tmp_path / "data" / data / "code", tmp_path / "weights" / f"{weights}.code"):
+        path.unlink()  # of older results, nobody knows what made them
+    assert redone() == [".json", ".npz"]

@@ -1,4 +1,3 @@
-# Made anew when the code that prepares it changes. No run follows by itself: its record is stale, which is said.
 rule data:
     output:
         RESULTS / "data/{data}/meta.json",
@@ -8,7 +7,5 @@ rule data:
         RESULTS / "data/{data}/y_test.npy",
     resources:
         slot=1,
-    params:
-        code=source.data(),
     shell:
         "python -m pocket.bench data {wildcards.data:q} --experiments {EXPERIMENTS:q} --results {RESULTS:q}"

@@ -15,7 +15,5 @@ rule weights:
         RESULTS / "weights/{weights}.npz",
     resources:
         slot=1,
-    params:
-        code=source.weights(),
     shell:
         "python -m pocket.bench weights {wildcards.weights:q} --experiments {EXPERIMENTS:q} --results {RESULTS:q}"
