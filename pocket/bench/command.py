@@ -19,7 +19,7 @@ _STARTED = time.monotonic()  # a run's record tells what its process cost, from 
 
 def run(arguments: Arguments) -> int:
     from pocket.bench.plan.spec import every_plan, find
-    from pocket.bench.prepare import ensure_kernels
+    from pocket.bench.prepare import ensure_inputs, ensure_kernels
     from pocket.bench.supervisor.supervise import supervise
 
     wanted = find(arguments.id, arguments.experiments)
@@ -34,6 +34,7 @@ def run(arguments: Arguments) -> int:
             print(f"{wanted.id}: {done['status']}: {done['reason']}")
             return 0
     before = time.monotonic()
+    ensure_inputs(wanted, arguments.experiments, arguments.results)
     ensure_kernels(wanted.settings, arguments.results)
     done = supervise(wanted, arguments.results, since=_STARTED + time.monotonic() - before)
     print(f"{wanted.id}: {done['status']}" + (f": {done['reason']}" if done["reason"] else ""))
@@ -110,9 +111,12 @@ def status(arguments: Arguments) -> int:
 
 
 def retry(arguments: Arguments) -> int:
+    from pocket.bench import instance
     from pocket.bench.status import retry as remove
 
-    removed = remove(_plan(arguments), arguments.results)
+    plan = _plan(arguments)
+    with instance.holding(arguments.results):  # a living workflow's records are not taken from under it
+        removed = remove(plan, arguments.results)
     print("\n".join([*removed, f"{len(removed)} records removed; `pocket bench make` redoes them"]))
     return 0
 
@@ -124,11 +128,16 @@ def make(arguments: Arguments) -> int:
 
 
 def refresh(arguments: Arguments) -> int:
+    from pocket.bench import instance
+    from pocket.bench.make import check_here, make_holding
     from pocket.bench.status import refresh as remove
 
-    removed = remove(_plan(arguments), arguments.results)
-    print("\n".join([*removed, f"{len(removed)} stale records removed"]))
-    return make(arguments)
+    check_here()
+    plan = _plan(arguments, here=True)
+    with instance.holding(arguments.results) as lock:
+        removed = remove(plan, arguments.results)
+        print("\n".join([*removed, f"{len(removed)} stale records removed"]), flush=True)
+        return make_holding(lock, plan, arguments.experiments, arguments.results)
 
 
 def contest(arguments: Arguments) -> int:
@@ -144,7 +153,12 @@ def contest(arguments: Arguments) -> int:
 
 # Name -> function, what it takes beside the folders, help, example.
 _COMMANDS: dict[str, tuple[Callable[[Arguments], int], str, str, str]] = {
-    "make": (make, "plan", "bring the report up to date, and end with 1 if a record says error", "make --suite cpu"),
+    "make": (
+        make,
+        "plan",
+        "bring the report up to date, and end with 1 if a run has no answer",
+        "make --suite cpu",
+    ),
     "refresh": (refresh, "plan", "redo the runs whose code has changed since, then make", "refresh"),
     "status": (status, "plan", "count the runs by status, and list those that are not ok", "status --runs"),
     "retry": (retry, "plan", "remove records that say error, timeout or killed, so that make redoes them", "retry"),

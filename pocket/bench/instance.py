@@ -3,14 +3,20 @@
 Snakemake's own lock files stay behind after a kill and hold no pid, so nothing tells a dead instance from a living one.
 This lock does. It is held by `pocket bench make` and by its Snakemake, and by a Snakemake started by hand, but never by
 a run: Snakemake starts those with their file numbers closed, so that an orphan does not keep the folder locked.
+
+Workflows on several results folders share one working folder, and with it Snakemake's lock files. Each of them holds a
+shared lock there as well, so that whoever removes lock files knows that no living workflow made them.
 """
 
+import contextlib
 import fcntl
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from pocket.mistake import Mistake
 
+WORKING_LOCK = Path(".snakemake") / "pocket.lock"
 HELD = "POCKET_RESULTS_HELD"  # tells a Snakemake that whoever started it passed the lock on
 
 
@@ -19,12 +25,7 @@ def hold(results: Path) -> int:
 
     Raises Mistake when the folder cannot be written or is held.
     """
-    path = results / ".lock"
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise Mistake(f"cannot write {path}: {error.strerror}; choose another folder with --results") from None
+    number = _opened(results / ".lock", "choose another folder with --results")
     try:
         fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -36,7 +37,37 @@ def hold(results: Path) -> int:
     return number
 
 
+@contextlib.contextmanager
+def holding(results: Path) -> Iterator[int]:
+    """`hold` for as long as this lasts, and for as long as a process that was handed the file number lives."""
+    number = hold(results)
+    try:
+        yield number
+    finally:
+        os.close(number)
+
+
+def hold_working_folder(alone: bool) -> int | None:
+    """The file number of the working folder's lock: shared by all workflows, or `alone` (None while others live)."""
+    number = _opened(WORKING_LOCK, "Snakemake keeps its state there")
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+    except BlockingIOError:
+        os.close(number)
+        return None
+    return number
+
+
 def hold_unless_held(results: Path) -> None:
-    """For the Snakefile: take the lock, except under `pocket bench make`, which holds it already."""
+    """For the Snakefile: take both locks, except under `pocket bench make`, which holds them already."""
     if os.environ.get(HELD) != str(results.resolve()):
         hold(results)
+        hold_working_folder(alone=False)
+
+
+def _opened(path: Path, advice: str) -> int:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise Mistake(f"cannot write {path}: {error.strerror}; {advice}") from None

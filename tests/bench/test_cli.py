@@ -6,7 +6,9 @@ import sys
 import pytest
 from synthetic import failed, plan_of, write_all
 
+from pocket.bench import instance
 from pocket.bench.command import _COMMANDS
+from pocket.bench.plan.spec import load
 from pocket.cli import main
 
 
@@ -85,6 +87,25 @@ def test_status_and_retry(capsys, folders, tmp_path):
     assert "it broke" in out
     assert call(capsys, "retry", *folders)[1].splitlines()[0] == plan.runs[0].id
     assert "1 missing" in call(capsys, "status", *folders)[1]
+
+
+@pytest.mark.parametrize("command", ["retry", "refresh", "make", "contest"])
+def test_a_living_instance_keeps_its_records(capsys, folders, tmp_path, monkeypatch, command):
+    suite = "bench" if command == "contest" else "quick"
+    (tmp_path / "experiments" / "one.yaml").write_text(
+        "question: Is it?\nbase: {model: mlp, dataset: digits}\ngrid: {trainer: [torch]}\n"
+        f"suites: {{{suite}: }}\nshow: {{table: {{rows: [trainer], columns: [accuracy]}}}}\n"
+    )
+    plan = load(tmp_path / "experiments", suite, "cpu")
+    changes = {run.id: failed("error", "it broke") | {"code": {"digest": "old", "parts": {}}} for run in plan.runs}
+    write_all(plan, tmp_path / "results", changes)
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.chdir(tmp_path)
+    with instance.holding(tmp_path / "results"):
+        status, _, err = call(capsys, command, *folders)
+    assert status == 2
+    assert "is being worked on by process" in err
+    assert len(list((tmp_path / "results/records").glob("*.json"))) == len(plan.runs)
 
 
 def test_estimate_is_a_few_lines(capsys, folders):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pocket.bench import prepare, record
+from pocket.bench import instance, prepare, record
 from pocket.bench.judge.outcome import Outcome, outcome
 from pocket.bench.judge.pairing import Pair, decisive, pairs
+from pocket.bench.plan.identity import Run
 from pocket.bench.plan.spec import Plan, needs
 from pocket.bench.supervisor.supervise import supervise
 from pocket.mistake import Mistake
@@ -72,19 +73,23 @@ MARKS = (
 def contest(plan: Plan, experiments: Path, results: Path) -> dict[str, Any]:
     """Measure every run of the plan again, write results/bench.json and return what it holds.
 
-    Raises Mistake when a run did not end well: no ratio is made of what is left.
+    Raises Mistake when another instance works on the folder, and when a run did not end well: no ratio is made of what
+    is left.
     """
-    _prepare(plan, experiments, results)
-    found = []
-    for run in plan.runs:
-        record.path_of(run.id, results).unlink(missing_ok=True)
-        supervise(run, results)
-        found.append(outcome(run, results))
-        if not found[-1].ok:
-            raise Mistake(f"{run.id} ended as {found[-1].status}: {found[-1].reason}; the benchmark needs all its runs")
-    summary = summarise(found)
-    record.place(results / "bench.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
+    with instance.holding(results):  # beside a living workflow it would measure that, too, and take its inputs away
+        _prepare(plan, experiments, results)
+        summary = summarise([_measured(run, results) for run in plan.runs])
+        record.place(results / "bench.json", (json.dumps(summary, indent=1, allow_nan=False) + "\n").encode())
     return summary
+
+
+def _measured(run: Run, results: Path) -> Outcome:
+    record.path_of(run.id, results).unlink(missing_ok=True)
+    supervise(run, results)
+    found = outcome(run, results)
+    if not found.ok:
+        raise Mistake(f"{run.id} ended as {found.status}: {found.reason}; the benchmark needs all its runs")
+    return found
 
 
 def summarise(found: Measured) -> dict[str, Any]:
@@ -105,7 +110,7 @@ def describe(summary: Mapping[str, Any]) -> str:
         lines.append(
             f"{mark.key:24} {values['ratio']:6.3f}  {interval:15}  <= {mark.at_most:<4} {met:8} {mark.meaning}"
         )
-    return "\n".join([*lines, *_details(summary["behind"])])
+    return "\n".join([*lines, *_details(summary["behind"]), _blas(summary["machine"])])
 
 
 def _details(behind: Mapping[str, Any]) -> list[str]:
@@ -118,12 +123,19 @@ def _details(behind: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _blas(machine: Mapping[str, Any]) -> str:
+    forced, blas = machine.get("blas_kernel_forced"), machine.get("blas")
+    if not blas:
+        return f"BLAS kernel of NumPy unknown: {machine.get('blas_reason')}"
+    how = f"forced by OPENBLAS_CORETYPE={forced}" if forced else "not forced"
+    return f"NumPy's BLAS: {blas['library']} {blas['version']}, kernel {blas['kernel']}, {how}"
+
+
 def _prepare(plan: Plan, experiments: Path, results: Path) -> None:
+    """Anew, too: what lies there may have been prepared by code that has changed since."""
     wanted = [needs(run) for run in plan.runs]
     for name in dict.fromkeys(name for data, _ in wanted for name in data):
-        if not (results / "data" / name / "meta.json").is_file():
-            prepare.prepare_data(name, experiments, results)
+        prepare.prepare_data(name, experiments, results)
     for name in dict.fromkeys(name for _, weights in wanted for name in weights):
-        if not (results / "weights" / f"{name}.npz").is_file():
-            prepare.prepare_weights(name, experiments, results)
+        prepare.prepare_weights(name, experiments, results)
     prepare.prepare_kernels(results)
