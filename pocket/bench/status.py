@@ -8,13 +8,13 @@ from pocket.bench.judge.outcome import Outcome, count, outcomes
 from pocket.bench.plan.spec import Plan
 from pocket.mistake import Mistake
 
-_RETRIED = ("error", "timeout", "killed", "invalid")
+_UNANSWERED = ("error", "timeout", "killed", "invalid")
 
 
 def failures(plan: Plan, results: Path) -> list[str]:
-    """One line for each run of the plan whose record says error or cannot be read."""
+    """One line for each run of the plan that came to no answer: what `retry` removes."""
     found = outcomes(plan.runs, results)
-    return [f"{name}: {one.reason}" for name, one in found.items() if one.status in ("error", "invalid")]
+    return [f"{name}: {one.reason}" for name, one in found.items() if one.status in _UNANSWERED]
 
 
 def describe(plan: Plan, results: Path, every_run: bool = False) -> str:
@@ -31,7 +31,7 @@ def describe(plan: Plan, results: Path, every_run: bool = False) -> str:
 
 def retry(plan: Plan, results: Path) -> list[str]:
     """Remove the plan's records that say error, timeout or killed, or cannot be read. Returns the run ids."""
-    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.status in _RETRIED], results)
+    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.status in _UNANSWERED], results)
 
 
 def refresh(plan: Plan, results: Path) -> list[str]:

@@ -68,11 +68,14 @@ def test_refresh_removes_stale_records_only(plan, results):
     assert present(plan, results) == {run.id for run in plan.runs} - {old.id}
 
 
-def test_failures_are_errors_and_unreadable_records(plan, fate, results):
-    lines = status.failures(plan, results)
-    assert lines == [f"{name}: because of error" for name, why in fate.items() if why == "error"]
+def test_failures_are_what_retry_removes(plan, fate, results):
     records.path_of(plan.runs[-1].id, results).write_text("")
-    assert len(status.failures(plan, results)) == 2
+    lines = status.failures(plan, results)
+    unanswered = {name: why for name, why in fate.items() if why in ("error", "timeout", "killed")}
+    assert lines[:-1] == [f"{name}: because of {why}" for name, why in unanswered.items()]
+    assert lines[-1].startswith(plan.runs[-1].id)
+    assert len(status.retry(plan, results)) == len(lines)
+    assert status.failures(plan, results) == []
 
 
 def test_record_that_cannot_be_removed_is_a_mistake(plan, results, monkeypatch):

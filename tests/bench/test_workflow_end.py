@@ -22,14 +22,18 @@ def replace(folder, status, reason):
     return run.id
 
 
-def test_error_ends_with_1_and_keeps_the_report(folder):
+@pytest.mark.parametrize(
+    ("status", "reason"),
+    [("error", "ValueError: a mistake of ours"), ("killed", "exit 137: killed from outside by SIGKILL")],
+)
+def test_a_run_without_an_answer_ends_with_1_and_keeps_the_report(folder, status, reason):
     fill(folder)
-    name = replace(folder, "error", "ValueError: a mistake of ours")
+    name = replace(folder, status, reason)
     done = snakemake(folder)
     assert done.returncode == 1
-    assert f"{name}: ValueError: a mistake of ours" in done.stderr
+    assert f"{name}: {reason}" in done.stderr
     page = (folder / "results/report.html").read_text()
-    assert "ValueError: a mistake of ours" in page
+    assert reason in page
     assert planned(folder) == {}
     assert make(folder).returncode == 1  # with nothing to do, too
 
