@@ -22,7 +22,7 @@ show: {table: {rows: [trainer], columns: [accuracy]}}
 
 @pytest.mark.slow
 def test_both_trainers_pass_97_per_cent_and_differ_by_less_than_a_point(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("POCKET_LOCKS", str(tmp_path))
     experiments, results = tmp_path / "experiments", tmp_path / "results"
     experiments.mkdir()
     (experiments / "digits.yaml").write_text(DIGITS)

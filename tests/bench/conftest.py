@@ -5,4 +5,4 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def own_locks(tmp_path_factory, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("runtime")))
+    monkeypatch.setenv("POCKET_LOCKS", str(tmp_path_factory.mktemp("locks")))

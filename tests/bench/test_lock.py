@@ -1,11 +1,14 @@
 """One run at a time on a device, whoever holds it and however that one ends."""
 
 import os
+import stat
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
+from pocket.bench.supervisor import lock
 from pocket.bench.supervisor.lock import DeviceLock
 from pocket.mistake import Mistake
 
@@ -57,7 +60,55 @@ def test_devices_do_not_hinder_each_other():
 
 
 def test_a_folder_of_somebody_else_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    (tmp_path / f"pocketnn-{os.getuid()}").symlink_to(tmp_path)
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.setenv(lock.CHOSEN, str(tmp_path / "link"))
     with pytest.raises(Mistake, match="is no folder of user"):
         DeviceLock("cpu")
+
+
+@pytest.fixture
+def shared(tmp_path, monkeypatch):
+    """The folder of all users, elsewhere."""
+    monkeypatch.delenv(lock.CHOSEN)
+    monkeypatch.setattr(lock, "SHARED", tmp_path / "locks")
+    return tmp_path / "locks"
+
+
+def test_every_login_of_every_user_locks_in_one_place(shared, tmp_path, monkeypatch):
+    before = os.umask(0o077)
+    try:
+        first = DeviceLock("cpu")
+        assert first.acquire("first")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
+    assert stat.S_IMODE(first.path.stat().st_mode) == 0o666
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    second = DeviceLock("cpu")
+    assert second.path == first.path == shared / "cpu.lock"
+    assert not second.acquire("second", lambda holder: False)
+    first.release()
+
+
+@pytest.mark.parametrize("taken", ["link", "closed", "file"])
+def test_where_all_cannot_lock_this_user_does(taken, shared, tmp_path, monkeypatch):
+    if taken == "link":
+        shared.symlink_to(tmp_path)
+    elif taken == "closed":
+        shared.mkdir(mode=0o755)
+    else:
+        shared.write_text("")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert DeviceLock("cpu").path == tmp_path / f"pocketnn-{os.getuid()}" / "cpu.lock"
+
+
+@pytest.mark.parametrize("make", [os.symlink, os.link], ids=["symbolic", "hard"])
+def test_another_name_of_a_file_is_never_written_to(make, shared, tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("kept")
+    mine = DeviceLock("cpu")
+    make(precious, mine.path)
+    with pytest.raises(Mistake, match=r"cannot lock .*; set POCKET_LOCKS to a folder"):
+        mine.acquire("me")
+    assert precious.read_text() == "kept"

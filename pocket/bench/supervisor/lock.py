@@ -1,6 +1,7 @@
 """One run at a time on a device: a lock that the kernel releases however its holder ends."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import stat
@@ -12,10 +13,12 @@ from pathlib import Path
 from pocket.mistake import Mistake
 
 POLL_SECONDS = 0.05
+SHARED = Path("/tmp/pocketnn-locks")
+CHOSEN = "POCKET_LOCKS"
 
 
 class DeviceLock:
-    """An flock on a file named after the device, in a folder of this user outside the results.
+    """An flock on a file named after the device, in one folder for every login of every user of this machine.
 
     `acquire` waits for another run to end. `file_number` may be handed to a child, which then holds the lock too.
     """
@@ -30,9 +33,9 @@ class DeviceLock:
         """Take the lock and write `note` into its file. While another holds it, `waiting(its note)` is asked again and
         again; the answer False gives up, and `acquire` returns False. Raises Mistake when the file cannot be made."""
         try:
-            number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            number = _opened(self.path)
         except OSError as problem:
-            raise Mistake(f"cannot lock {self.path}: {problem.strerror}; set XDG_RUNTIME_DIR to a folder") from problem
+            raise Mistake(f"cannot lock {self.path}: {problem.strerror}; set {CHOSEN} to a folder") from problem
         while not _locked(number):
             if not waiting(os.pread(number, 200, 0).decode(errors="replace").strip()):
                 os.close(number)
@@ -51,19 +54,52 @@ class DeviceLock:
 
 
 def folder() -> Path:
-    """Where this user's locks lie: below XDG_RUNTIME_DIR, or else the folder for temporary files. Made when absent.
+    """Where the locks lie: /tmp/pocketnn-locks, whoever asks and whatever the login's folder for temporary files is;
+    where that cannot be, a folder of this user. POCKET_LOCKS names another one. Made when absent.
 
-    Raises Mistake when somebody else owns it.
+    Raises Mistake when the folder of this user belongs to somebody else.
     """
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    top = Path(runtime) if runtime and os.access(runtime, os.W_OK) else Path(tempfile.gettempdir())
-    path = top / f"pocketnn-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
+    chosen = os.environ.get(CHOSEN)
+    if chosen is None and _everybodys(SHARED):
+        return SHARED
+    path = Path(chosen) if chosen else Path(tempfile.gettempdir()) / f"pocketnn-{os.getuid()}"
+    with contextlib.suppress(OSError):
         path.mkdir(mode=0o700)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise Mistake(f"{path} is no folder of user {os.getuid()}; remove it or set XDG_RUNTIME_DIR")
+    if not path.is_dir() or path.is_symlink() or path.stat().st_uid != os.getuid():
+        raise Mistake(f"{path} is no folder of user {os.getuid()}; remove it or set {CHOSEN} to a folder of yours")
     return path
+
+
+def _everybodys(path: Path) -> bool:
+    """Whether all users may lock there: a real folder, writable for all, where nobody removes another one's files."""
+    before = os.umask(0)
+    try:
+        path.mkdir(mode=0o1777)
+    except OSError:
+        pass
+    finally:
+        os.umask(before)
+    try:
+        return stat.S_IFMT(mode := path.lstat().st_mode) == stat.S_IFDIR and stat.S_IMODE(mode) == 0o1777
+    except OSError:
+        return False
+
+
+def _opened(path: Path) -> int:
+    """A lock file that every user may open. It is made only where it is missing: in a folder of all, Linux refuses to
+    open another user's file with O_CREAT. OSError for a link, and for anything that is no plain file of one name."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            number = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+            found = os.fstat(number)
+            if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                return number
+            os.close(number)
+            raise OSError(errno.EINVAL, "it is no plain file")
+        with contextlib.suppress(FileExistsError):
+            number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+            os.fchmod(number, 0o666)
+            return number
 
 
 def _locked(number: int) -> bool:
