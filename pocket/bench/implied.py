@@ -10,7 +10,11 @@ from pocket.bench import record as records
 from pocket.bench.plan.identity import Run
 from pocket.mistake import Mistake
 
-_RAN_OUT = ("oom_device", "oom_host")
+
+def ran_out(record: dict[str, Any]) -> bool:
+    """Whether the run certainly ran out of memory. A SIGKILL that was only guessed to be for memory implies nothing:
+    such a record has no `values.shortage`."""
+    return record["status"] == "oom_device" or (record["status"] == "oom_host" and "shortage" in record["values"])
 
 
 def series(run: Run) -> str:
@@ -30,7 +34,7 @@ def smaller_that_ran_out(run: Run, planned: Iterable[Run], results: Path) -> dic
             record = records.read(records.path_of(other.id, results))
         except Mistake:
             continue
-        if record["status"] in _RAN_OUT:
+        if ran_out(record):
             return record
     return None
 

@@ -39,9 +39,16 @@ def test_batch_that_fitted_or_failed_otherwise_implies_nothing(plan, tmp_path):
     assert not any(smaller_that_ran_out(run, plan.runs, tmp_path) for run in plan.runs)
 
 
+def test_a_guess_that_memory_ran_out_implies_nothing(plan, tmp_path):
+    """A kill by hand must not keep the larger batches from being tried for good."""
+    out = the_run(plan, "memory", "torch", 64)
+    write_record(out, tmp_path, failed("oom_host", "killed from outside, most likely for want of host memory"))
+    assert not any(smaller_that_ran_out(run, plan.runs, tmp_path) for run in plan.runs)
+
+
 def test_command_writes_the_record_that_names_the_sibling(plan, tmp_path, capsys):
     out, larger = (the_run(plan, "train", "engine", batch) for batch in (64, 256))
-    write_record(out, tmp_path, failed("oom_host", "killed by the system"))
+    write_record(out, tmp_path, failed("oom_host", "killed by the system") | {"values": {"shortage": {"update": 4}}})
     folders = ["--experiments", str(tmp_path / "experiments"), "--results", str(tmp_path)]
     assert main(["run", larger.id, *folders]) == 0
     record = records.read(records.path_of(larger.id, tmp_path))

@@ -107,6 +107,18 @@ def test_an_answer_without_a_card_is_a_reason(body, reason, nvidia_smi):
         machine.device("cuda")
 
 
+def test_a_card_is_asked_again_what_it_holds(nvidia_smi):
+    nvidia_smi(f"print({SECOND!r}); print({CARD!r})")
+    card, _ = gpu.the_gpu()
+    nvidia_smi(f"print({CARD!r}); print({SECOND.replace(' 3,', ' 77,')!r})")
+    assert gpu.used_now(card)["memory_used_bytes"] == 77 << 20
+    nvidia_smi("print('')")
+    silent = gpu.used_now(card)
+    assert silent["memory_used_bytes"] is None
+    assert "listed no GPU" in silent["memory_used_bytes_reason"]
+    assert silent["uuid"] == card["uuid"]
+
+
 def test_no_program_and_a_broken_one(nvidia_smi, tmp_path):
     assert gpu.gpus() == ([], "nvidia-smi is not on PATH")
     (tmp_path / "nvidia-smi").write_bytes(b"\x7fELF rubbish")

@@ -191,6 +191,38 @@ def test_a_shortage_is_told_in_numbers(problem, asked, live):
     assert "at update 3" in found.reason(3)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cuDNN error: CUDNN_STATUS_ALLOC_FAILED",
+        "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
+        "CUDA error: out of memory\nCUDA kernel errors might be asynchronously reported",
+    ],
+)
+def test_what_the_libraries_of_a_gpu_say_is_a_shortage_of_it(text):
+    found = told(RuntimeError(text), 7, "cuda")
+    assert (found.status, found.asked_bytes, found.live_bytes) == ("oom_device", None, 7)
+
+
+class Full(MemoryError):
+    """A budget's error."""
+
+    asked_bytes, live_bytes = 3, 5
+
+
+@pytest.mark.parametrize(
+    ("problem", "device", "status"),
+    [
+        (MemoryError("Unable to allocate 1.50 GiB for an array with shape (3,)"), "cuda", "oom_host"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "cuda", "oom_host"),
+        (MemoryError(), "cpu", "oom_device"),
+        (Full(), "cuda", "oom_device"),
+    ],
+)
+def test_what_the_host_refused_in_a_run_on_a_gpu_is_of_the_host(problem, device, status):
+    assert told(problem, 7, device).status == status
+
+
 def test_another_error_is_no_shortage():
     assert told(ValueError("shapes do not fit")) is None
     assert told(RuntimeError("mat1 and mat2 shapes cannot be multiplied")) is None

@@ -12,9 +12,12 @@ import pytest
 import tiny
 
 from pocket.bench import record
-from pocket.bench.supervisor import process
+from pocket.bench.implied import ran_out
+from pocket.bench.supervisor import ending, process
+from pocket.bench.supervisor import supervise as supervising
 from pocket.bench.supervisor.lock import DeviceLock
 from pocket.bench.supervisor.supervise import supervise
+from pocket.bench.supervisor.worker import environment
 from pocket.mistake import Mistake
 
 
@@ -72,10 +75,11 @@ def test_the_seconds_add_up(tmp_path):
         ("diverges", "diverged", "the loss was inf at update 4"),
         ("raises", "error", "RuntimeError: the wheel came off"),
         ("hoards", "oom_device", "out of memory at update 4: asked for 1,152,921,504,606,846,976 bytes"),
-        ("dies", "oom_host", "killed from outside by SIGKILL after 4 updates"),
+        ("dies", "killed", "killed from outside by SIGKILL after 4 updates: by hand"),
     ],
 )
-def test_each_ending_has_its_status(model, status, reason, tmp_path):
+def test_each_ending_has_its_status(model, status, reason, tmp_path, monkeypatch):
+    monkeypatch.setattr(supervising, "kernel_kills", lambda: 7)
     made = tiny.supervised(tmp_path, model=model)
     assert made["status"] == status
     assert made["reason"].startswith(reason)
@@ -87,6 +91,64 @@ def test_each_ending_has_its_status(model, status, reason, tmp_path):
         assert "misbehave" in made["detail"]
     if model == "hoards":
         assert made["values"]["shortage"] == {"update": 4, "asked_bytes": 1 << 60, "live_bytes": 1000}
+
+
+@pytest.mark.parametrize(
+    ("counted", "status", "reason", "certain"),
+    [
+        ([7, 8], "oom_host", "the kernel killed a process for memory", True),
+        ([7, 7], "killed", "the kernel killed nothing for memory", False),
+        ([None, None], "oom_host", "most likely for want of host memory", False),
+        ([7, None], "oom_host", "most likely for want of host memory", False),
+    ],
+)
+def test_a_kill_is_for_memory_when_the_kernel_says_so(counted, status, reason, certain, tmp_path, monkeypatch):
+    monkeypatch.setattr(supervising, "kernel_kills", lambda: counted.pop(0))
+    made = tiny.supervised(tmp_path, model="dies")
+    assert made["status"] == status
+    assert reason in made["reason"]
+    assert ran_out(made) == certain
+    if certain:
+        assert made["values"]["shortage"]["update"] == 4
+
+
+def test_a_kernel_that_does_not_count_says_nothing(monkeypatch):
+    monkeypatch.setattr(Path, "read_text", lambda path: "nr_free_pages 12\n")
+    assert ending.kernel_kills() is None
+
+
+def test_what_fails_around_the_workers_is_a_record(tmp_path, monkeypatch):
+    """A job that ended with a status would take the report with it."""
+    run = tiny.a_run()
+    made = supervise(run, tiny.prepared(tmp_path, run), command=("/no/such/program",))
+    assert made["status"] == "error"
+    assert made["reason"].startswith("the supervisor failed: FileNotFoundError")
+    assert "Traceback" in made["detail"]
+    (tmp_path / "link").symlink_to(tmp_path)
+    monkeypatch.setenv("POCKET_LOCKS", str(tmp_path / "link"))
+    made = tiny.supervised(tmp_path)
+    assert made["status"] == "error"
+    assert "is no folder of user" in made["reason"]
+    assert record.read(record.path_of("tiny", tmp_path)) == made
+
+
+def test_what_a_gpu_holds_is_read_once_it_is_ours(tmp_path, monkeypatch):
+    """While another run was waited for, that one's memory was in use."""
+    gpu = {"name": "a card", "uuid": "GPU-1", "memory_used_bytes": 9000}
+    found = {**supervising.machine.machine("cpu", 1, {}), "gpu": gpu}
+    monkeypatch.setattr(supervising.machine, "machine", lambda *asked: found)
+    monkeypatch.setattr(supervising.machine, "used_now", lambda gpu: {**gpu, "memory_used_bytes": 5})
+    made = tiny.supervised(tmp_path, device="cuda")
+    assert made["status"] == "ok"
+    memory = made["values"]["memory"]
+    assert memory["process_before_bytes"] == 5
+    assert memory["process_peak_bytes"] is None
+    assert memory["process_peak_bytes_reason"] == "what the device held was not read at the end"
+    assert memory["process_host_peak_bytes"] > 1e6
+
+
+def test_a_worker_counts_gpus_as_nvidia_smi_does():
+    assert environment(tiny.a_run(malloc="default").settings, "token", {})["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 def test_a_run_that_hangs_is_ended_and_keeps_what_it_had(tmp_path):

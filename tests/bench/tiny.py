@@ -47,6 +47,9 @@ class TinyTrainer:
     def live_bytes(self) -> int:
         return 1000
 
+    def device_used_bytes(self) -> None:
+        """It knows no GPU."""
+
     def probe(self, settings: Mapping) -> PoolProbe:
         return PoolProbe(lambda: None)
 

@@ -61,6 +61,15 @@ def the_gpu() -> tuple[dict[str, Any] | None, str | None]:
     return gpu, reason
 
 
+def used_now(gpu: dict[str, Any]) -> dict[str, Any]:
+    """The same GPU as it is at this moment; what it uses of its memory is null where it does not answer again."""
+    found, reason = gpus()
+    fresh = next((one for one in found if one["uuid"] == gpu["uuid"]), None)
+    if fresh is not None:
+        return fresh
+    return {**gpu, "memory_used_bytes": None, "memory_used_bytes_reason": reason or "nvidia-smi lists it no more"}
+
+
 def device(asked: str = "auto") -> str:
     """The device to plan for: `auto` is "cuda" where nvidia-smi lists a GPU that we may see, else "cpu".
 

@@ -6,9 +6,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from pocket.bench.machine.gpu import device, the_gpu
+from pocket.bench.machine.gpu import device, the_gpu, used_now
 
-__all__ = ["device", "machine", "processor"]
+__all__ = ["device", "machine", "processor", "used_now"]
 
 VERSIONS = {
     "numpy": ("numpy",),

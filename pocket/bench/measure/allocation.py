@@ -31,12 +31,16 @@ class AllocationRun:
         asked = int(self._settings["allocation_bytes"])
         self._values = {"asked_bytes": asked}
         with self._trainer.probe(self._settings) as probe:
+            self._trainer.touch(1)  # brings the device's context and kernels, which are nobody's allocation
             probe.warm()
             resident.forget()
-            before = resident.now()
+            before, before_on_device = resident.now(), self._trainer.device_used_bytes()
             self._progress.tell(TRAINING, 0)
             array = self._trainer.touch(asked)
-            process_bytes = (resident.highest() or resident.now()) - before
+            if before_on_device is None:
+                process_bytes = (resident.highest() or resident.now()) - before
+            else:
+                process_bytes = (self._trainer.device_used_bytes() or 0) - before_on_device
             numbers = probe.numbers()
             del array
         self._values |= {"live_bytes": numbers["live_peak_bytes"], "process_bytes": max(0, process_bytes)}

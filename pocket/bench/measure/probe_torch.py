@@ -42,12 +42,22 @@ def account(device: str) -> dict[str, Any]:
             "reserved_peak_bytes": None,
             "reserved_peak_bytes_reason": NO_RESERVE,
         }
-    free, total = torch.cuda.mem_get_info()
     return {
         "live_peak_bytes": torch.cuda.max_memory_allocated(),
         "reserved_peak_bytes": torch.cuda.max_memory_reserved(),
-        "device_used_bytes": total - free,
+        "device_used_bytes": device_used_bytes(device),
     }
+
+
+def device_used_bytes(device: str) -> int | None:
+    """What the whole device holds now; None on a CPU, and after an error that CUDA does not recover from."""
+    if device == "cpu":
+        return None
+    try:
+        free, total = torch.cuda.mem_get_info()
+    except RuntimeError:
+        return None
+    return total - free
 
 
 def forget(device: str) -> None:
@@ -127,7 +137,7 @@ class TorchProbe:
         if self._counted is not None:
             found["account_peak_bytes"] = self._counted.peak_bytes
             del found["account_peak_bytes_reason"]
-        found |= {name: value for name, value in counters.items() if name.startswith("reserved")}
+        found |= {name: value for name, value in counters.items() if name.startswith(("reserved", "device_used"))}
         found["live_peak_bytes"] = counters["live_peak_bytes"]
         if self._device == "cpu":
             found["live_peak_bytes"] = _highest(levels, marks.get("warm"), marks.get("end"))
@@ -216,6 +226,9 @@ def _storages(values: Any) -> list[torch.UntypedStorage]:
     return [value.untyped_storage() for value in tree_iter(values) if isinstance(value, torch.Tensor)]
 
 
-def touched(size_bytes: int) -> torch.Tensor:
-    """A tensor of that many bytes, every page of it written."""
-    return torch.ones(size_bytes, dtype=torch.uint8)
+def touched(size_bytes: int, device: str) -> torch.Tensor:
+    """A tensor of that many bytes on `device`, every page of it written."""
+    made = torch.ones(size_bytes, dtype=torch.uint8, device=device)
+    if device != "cpu":
+        torch.cuda.synchronize()
+    return made

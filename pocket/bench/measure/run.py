@@ -49,12 +49,15 @@ class Side:
         self.description, self.report, self.turns = description, report, turns
         self.settings: Mapping[str, Any] = description["settings"]
         self.trainer = trainers.get(self.settings["trainer"])
+        self.malloc = allocator.effect(self.settings["malloc"])  # now: later, what was freed answers in its place
+        self.loaded = False  # the trainer's library: until then the trainer knows nothing
         self.run: Any = None
         self.seconds: dict[str, float] = {}
 
     def work(self) -> None:
         """Import, prepare, train. Raises whatever goes wrong."""
         self._timed("import", lambda: self.trainer.prepare(self.settings))
+        self.loaded = True
         self._timed("prepare", self._prepare)
         self.run.work()
 
@@ -92,13 +95,13 @@ class Side:
             "detail": detail,
             "values": values,
             "seconds": self.seconds,
-            "machine": {} if status in UNDESCRIBED or "import" not in self.seconds else self._machine(),
+            "machine": {} if status in UNDESCRIBED or not self.loaded else self._machine(),
         }
 
     def _machine(self) -> dict[str, Any]:
         from pocket.bench.machine.blas import blas
 
-        return {**blas(), **allocator.effect(self.settings["malloc"]), **self.trainer.versions()}
+        return {**blas(), **self.malloc, **self.trainer.versions()}
 
 
 def outcome(side: Side) -> dict[str, Any]:
@@ -114,10 +117,11 @@ def outcome(side: Side) -> dict[str, Any]:
     except Mistake as problem:
         return side.result("error", str(problem))
     except Exception as problem:
-        shortage = told(problem, side.trainer.live_bytes())
+        live_bytes = side.trainer.live_bytes() if side.loaded else None
+        shortage = told(problem, live_bytes, side.settings["device"])
         if shortage is not None:
             values = {"shortage": shortage.values(done())}
-            return side.result("oom_device", shortage.reason(done()), _tail(problem), **values)
+            return side.result(shortage.status, shortage.reason(done()), _tail(problem), **values)
         if type(problem).__name__ == "Diverged":
             return side.result("diverged", str(problem))
         return side.result("error", _line(problem), _tail(problem))

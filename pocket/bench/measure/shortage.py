@@ -10,6 +10,7 @@ class Shortage(NamedTuple):
     asked_bytes: int | None
     live_bytes: int | None
     message: str
+    status: str = "oom_device"  # of the record: a run on a GPU can run out of the host's memory, too
 
     def values(self, update: int) -> dict[str, Any]:
         """As the record keeps it: `update` is the number (from 0) of the update that found no room."""
@@ -39,19 +40,28 @@ _UNITS = {
 }
 
 
-def told(problem: BaseException, live_bytes: int | None = None) -> Shortage | None:
+# CUDA itself, cuDNN and cuBLAS want memory past PyTorch's allocator, and say so in their own words.
+_DEVICE_SAYS = ("CUDA error: out of memory", "CUDNN_STATUS_ALLOC_FAILED", "CUBLAS_STATUS_ALLOC_FAILED")
+_HOST_SAYS = "DefaultCPUAllocator"
+
+
+def told(problem: BaseException, live_bytes: int | None = None, device: str = "cpu") -> Shortage | None:
     """The shortage behind an exception, None when it is something else.
 
     Known: MemoryError of Python and NumPy, anything with `asked_bytes` and `live_bytes` (a pool, a budget), PyTorch's
-    OutOfMemoryError on a GPU and the RuntimeError of its CPU allocator.
+    OutOfMemoryError on a GPU, the RuntimeError of its CPU allocator, and what CUDA, cuDNN and cuBLAS say of a full GPU.
+    In a run on a GPU, what only the host can have refused is a shortage of the host.
     """
     text = str(problem)
-    torch_refused = type(problem).__name__ == "OutOfMemoryError" or "DefaultCPUAllocator" in text
-    if not isinstance(problem, MemoryError) and not torch_refused:
+    on_device = type(problem).__name__ == "OutOfMemoryError" or any(words in text for words in _DEVICE_SAYS)
+    if not (isinstance(problem, MemoryError) or on_device or _HOST_SAYS in text):
         return None
-    live = getattr(problem, "live_bytes", live_bytes)
+    of_host = device == "cuda" and not on_device and not hasattr(problem, "asked_bytes")
     return Shortage(
-        getattr(problem, "asked_bytes", None) or _asked(text), live, text.strip().splitlines()[0] if text else ""
+        getattr(problem, "asked_bytes", None) or _asked(text),
+        None if of_host else getattr(problem, "live_bytes", live_bytes),
+        text.strip().splitlines()[0] if text else "",
+        "oom_host" if of_host else "oom_device",
     )
 
 

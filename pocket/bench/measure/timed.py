@@ -94,6 +94,7 @@ class TimedRun:
         if not self._account:
             for name in ("live_peak_bytes", "reserved_peak_bytes"):
                 memory |= {name: None, f"{name}_reason": "the run ended before it was read"}
+            memory |= {"device_used_bytes": self._trainer.device_used_bytes()}
         return {"updates": self._columns(), "epochs": self._epochs, "memory": memory | self._account}
 
     def _columns(self) -> dict[str, Any]:

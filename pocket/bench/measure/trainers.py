@@ -46,11 +46,14 @@ class Trainer(Protocol):
     def live_bytes(self) -> int | None:
         """What is live now, by the allocator's own account; for the report of a shortage."""
 
+    def device_used_bytes(self) -> int | None:
+        """What the whole GPU holds now, whoever took it; None on a CPU, or where it does not answer."""
+
     def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
         """The untimed measurement of live bytes; made before `start`."""
 
     def touch(self, size_bytes: int) -> Any:
-        """An array of the trainer's library of that many bytes, every page of it written."""
+        """An array of the trainer's library, on the run's device, of that many bytes, every page of it written."""
 
     def versions(self) -> dict[str, Any]:
         """What only the loaded libraries know, for the record's `machine`."""
@@ -88,6 +91,9 @@ class EngineTrainer:
 
     def live_bytes(self) -> int | None:
         return self._pool.live_bytes if self._pool is not None else None
+
+    def device_used_bytes(self) -> int | None:
+        return None
 
     def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
         from pocket.bench.measure.probe_pool import PoolProbe
@@ -129,11 +135,14 @@ class TorchTrainer:
     def live_bytes(self) -> int | None:
         return self._probe.live_bytes(self._device)
 
+    def device_used_bytes(self) -> int | None:
+        return self._probe.device_used_bytes(self._device)
+
     def probe(self, settings: Mapping[str, Any]) -> AbstractContextManager[LiveProbe]:
         return self._probe.TorchProbe(self._device, self._budget)
 
     def touch(self, size_bytes: int) -> Any:
-        return self._probe.touched(size_bytes)
+        return self._probe.touched(size_bytes, self._device)
 
     def versions(self) -> dict[str, Any]:
         return self._probe.versions()

@@ -51,15 +51,19 @@ def values(
 
 def _charged(memory: dict[str, Any], peak_bytes: int, gpu: Mapping[str, Any] | None) -> dict[str, Any]:
     used = memory.pop("device_used_bytes", None)
-    before = (gpu or {}).get("memory_used_bytes")
-    if used is not None:
-        memory["process_host_peak_bytes"] = max(memory["process_peak_bytes"] or 0, peak_bytes) or None
-        memory["process_before_bytes"] = before
-        memory["process_peak_bytes"] = None if before is None else max(0, used - before)
-        memory["process_method"] = "device used after the run's training minus used before it began"
-    else:
-        memory["process_peak_bytes"] = max(memory["process_peak_bytes"] or 0, peak_bytes) or None
+    host = max(memory["process_peak_bytes"] or 0, peak_bytes) or None
+    if gpu is None:
+        memory["process_peak_bytes"] = host
         memory["process_method"] = "resident set of the process tree, from /proc"
+        reason = "nothing was sampled after warm-up"
+    else:  # what the host holds of a run on a GPU is another number
+        before = gpu.get("memory_used_bytes")
+        known = used is not None and before is not None
+        memory["process_host_peak_bytes"] = host
+        memory["process_before_bytes"] = before
+        memory["process_peak_bytes"] = max(0, used - before) if known else None
+        memory["process_method"] = "device used after the run's training minus used before it began"
+        reason = "what the device held was not read " + ("at the end" if used is None else "before the run")
     if memory["process_peak_bytes"] is None:
-        memory["process_peak_bytes_reason"] = "nothing was sampled after warm-up"
+        memory["process_peak_bytes_reason"] = reason
     return memory

@@ -7,6 +7,7 @@ happens while the worker imports its library.
 import os
 import secrets
 import time
+import traceback
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from pocket.bench import record as records
 from pocket.bench import source
 from pocket.bench.machine import machine
 from pocket.bench.measure import trainers
+from pocket.bench.measure.shortage import Shortage
 from pocket.bench.plan.identity import Run, sides
 from pocket.bench.supervisor import below, compose, inputs, process
 from pocket.bench.supervisor.conductor import Conductor
@@ -44,7 +46,13 @@ def supervise(
     with Signalled().noting() as signalled:
         watch = Watch(sides(run.settings)[0]["time_limit_seconds"], signalled, process.ancestor("snakemake"))
         supervision = Supervision(run, Path(results), command, run_since, watch)
-        return supervision.finish(Ending("unsupported", refused, None)) if refused else supervision.work()
+        if refused:
+            return supervision.finish(Ending("unsupported", refused, None))
+        try:
+            return supervision.work()
+        except Exception as problem:  # ours, or the system's, such as no process left to start a worker with
+            reason = " ".join(f"{type(problem).__name__}: {problem}".split())
+            return supervision.finish(Ending("error", f"the supervisor failed: {reason}", traceback.format_exc()))
 
 
 class Supervision:
@@ -57,6 +65,7 @@ class Supervision:
         self.token = secrets.token_hex(8)
         self.waited = 0.0
         self.blocks: list[dict[str, Any]] = []
+        self.shortage: dict[str, Any] | None = None  # of a run that the kernel killed, which could not tell itself
         self.machine = machine.machine(self.sides["a"]["device"], self.sides["a"]["threads"], dict(os.environ))
 
     def work(self) -> dict[str, Any]:
@@ -72,6 +81,8 @@ class Supervision:
             status, reason = self.watch.called_off() or ("killed", "it gave up")
             return self.finish(Ending(status, f"{reason}, while it waited for the device", None))
         try:
+            if gpu:
+                self.machine["gpu"] = machine.used_now(gpu)  # while we waited, another run filled and emptied it
             return self._with_device(lock)
         finally:
             lock.release()
@@ -103,7 +114,10 @@ class Supervision:
         if interruption:
             return Ending(*interruption, None)
         culprit = workers[first]
-        end = of_worker(statuses[first], culprit.result, culprit.printed, culprit.updates, kernel_kills() - kills)
+        more = None if kills is None or (now := kernel_kills()) is None else now - kills
+        end = of_worker(statuses[first], culprit.result, culprit.printed, culprit.updates, more)
+        if end.status == "oom_host" and culprit.result is None and more:
+            self.shortage = Shortage(None, None, "").values(culprit.updates)
         return end._replace(reason=f"side {first}: {end.reason}") if len(workers) > 1 and end.reason else end
 
     def _until_over(self, workers: dict[str, Worker]) -> tuple[tuple[str, str] | None, str]:
@@ -134,10 +148,10 @@ class Supervision:
         told = {} if told is None else told
         if not told:
             self._gather()
-        kind, machine_found = self.run.settings["kind"], self.machine
+        machine_found = self.machine
         body = {
             "run": self.run.id,
-            "kind": kind,
+            "kind": self.run.settings["kind"],
             "settings": dict(self.run.settings),
             **end._asdict(),
             "started": self.started,
@@ -145,13 +159,18 @@ class Supervision:
             "device": compose.device(self.run.settings["device"], machine_found),
             "machine": compose.whole_machine(machine_found, told),
             "code": self.code,
-            "values": compose.values(kind, told, self.blocks, self.watch.peak_bytes, machine_found["gpu"]),
+            "values": self._values(told),
         }
         total = time.monotonic() - self.since - self.waited
         sealed = records.seal({**body, "seconds": compose.seconds(told, total, self.waited)})
         if not self.watch.workflow_ended:
             records.write(sealed, records.path_of(self.run.id, self.results))
         return sealed
+
+    def _values(self, told: compose.Results) -> dict[str, Any]:
+        kind, gpu = self.run.settings["kind"], self.machine["gpu"]
+        found = compose.values(kind, told, self.blocks, self.watch.peak_bytes, gpu)
+        return found | ({"shortage": self.shortage} if self.shortage else {})
 
 
 def _nothing(name: str, message: Mapping[str, Any]) -> None:

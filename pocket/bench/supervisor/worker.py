@@ -26,6 +26,7 @@ def environment(settings: Mapping[str, Any], token: str, inherited: Mapping[str,
     own |= dict.fromkeys(THREAD_VARIABLES, str(settings["threads"]))
     # The profiler's library writes a line of its own at each start unless it is told not to.
     own |= {"PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1", "KINETO_LOG_LEVEL": "99", TOKEN: token}
+    own["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"  # device 0 is nvidia-smi's, whose lock we hold; CUDA's own is the fastest
     return own
 
 
