@@ -8,6 +8,8 @@ from PIL import Image, ImageOps
 
 from pocket.mistake import Mistake
 
+# Pillow goes by content, whatever a file is called, and hands some kinds to other programs (EPS to Ghostscript).
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 DEEP_GREY = ("I;16", "I;16L", "I;16B", "I;16N")
 
 
@@ -22,7 +24,7 @@ def read_picture(path: Path) -> np.ndarray:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about what does not matter here: odd EXIF entries, palettes' transparency
             warnings.simplefilter("error", Image.DecompressionBombWarning)
-            with Image.open(path) as image:
+            with Image.open(path, formats=FORMATS) as image:
                 image.load()  # opening reads the header only: a cut file fails here
                 return np.asarray(_rgb(ImageOps.exif_transpose(image)))
     except Exception as error:  # Pillow's decoders raise nearly anything on damaged bytes

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
+from pocket.data.class_folder import SUFFIXES
 from pocket.data.picture import read_picture, resized
 from pocket.mistake import Mistake
 
@@ -102,3 +103,14 @@ def test_squeezes_what_is_not_square_and_keeps_what_fits():
     assert resized(x, 5).shape == (5, 5, 3)
     square = np.zeros((5, 5, 3), np.uint8)
     assert resized(square, 5) is square
+
+
+def test_what_is_called_a_picture_reaches_no_other_program(tmp_path, monkeypatch):
+    """An EPS by another name: Pillow would have Ghostscript interpret it."""
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *given, **options: pytest.fail("it was interpreted"))
+    Image.new("RGB", (4, 4)).save(tmp_path / "a.eps")
+    hidden = (tmp_path / "a.eps").rename(tmp_path / "a.png")
+    with pytest.raises(Mistake, match=r"a\.png: not a readable picture"):
+        read_picture(hidden)
+    for suffix in sorted(SUFFIXES):
+        assert read_picture(photo_file(tmp_path / f"photo{suffix}")).shape == (48, 64, 3)
