@@ -1,6 +1,7 @@
 """A record is strict JSON, sealed, written whole or not at all, and says what is wrong with it."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -183,6 +184,16 @@ def test_a_full_disk_leaves_the_older_record_and_nothing_partial(tmp_path):
     assert done.returncode != 0
     assert f"Mistake: cannot write {path}: File too large" in done.stderr
     assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_what_a_killed_process_of_this_number_left_is_no_hindrance(tmp_path):
+    path = tmp_path / "r.json"
+    (tmp_path / f".r.json.{os.getpid()}.part").write_text("half of a much longer record" * 1000)
+    record.check_writable(path)
+    (tmp_path / f".r.json.{os.getpid()}.part").write_text("half of a much longer record" * 1000)
+    record.write(record.seal(body()), path)
+    assert record.read(path)["status"] == "ok"
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.json"]
 
 
