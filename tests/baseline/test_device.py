@@ -36,12 +36,26 @@ def test_mixed_precision_computes_in_half_and_keeps_parameters_single():
 def test_input_is_normalised_in_floating_point():
     """0..255 becomes (p / 255 - mean) / std in float32: no wrap below the mean, none above."""
     job = image_job("mlp", parts=1)
-    x = np.arange(256, dtype=np.uint8).reshape(1, 16, 16, 1).repeat(3, axis=3)
+    x = np.arange(256, dtype=np.uint8).reshape(4, 8, 8, 1).repeat(3, axis=3)
     inputs = training.Input(job, torch.device("cpu"))
     came = inputs.normalise(inputs.send(x))
     assert came.dtype == torch.float32
     wanted = (x.astype(np.float64) / 255 - job.input_mean) / job.input_std
     np.testing.assert_allclose(came.permute(0, 2, 3, 1).numpy(), wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("memory_format", ["channels_last", "contiguous"])
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-6), ("float64", 1e-14)])
+def test_rows_of_pixels_are_normalised_as_the_formula_says(memory_format, dtype, tolerance):
+    job = image_job("simple_cnn", parts=1, memory_format=memory_format, dtype=dtype)
+    x = np.random.default_rng(0).integers(0, 256, (5, *job.input_shape), dtype=np.uint8)
+    inputs = training.Input(job, torch.device("cpu"))
+    came = inputs.normalise(inputs.send(x))
+    wanted = (x / 255 - job.input_mean.astype(np.float64)) / job.input_std
+    assert np.abs(came.permute(0, 2, 3, 1).numpy() - wanted).max() <= tolerance * np.abs(wanted).max()
+    wanted_format = torch.channels_last if memory_format == "channels_last" else torch.contiguous_format
+    assert came.is_contiguous(memory_format=wanted_format)
+    assert (x == inputs.send(x).numpy()).all()  # and nothing was written to the batch
 
 
 @pytest.mark.parametrize(
