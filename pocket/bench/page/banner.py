@@ -13,7 +13,7 @@ Banner = dict[str, str]
 
 def banners(plan: Plan, found: Mapping[str, Outcome]) -> list[Banner]:
     members = [found[run.id] for run in plan.runs]
-    checks = (_untrusted, _unproved, _forced_blas, _several_machines, _stale, _incomplete)
+    checks = (_untrusted, _unproved, _forced_blas, _other_malloc, _several_machines, _stale, _incomplete)
     return [banner for check in checks for banner in check(members)]
 
 
@@ -50,6 +50,16 @@ def _forced_blas(members: Iterable[Outcome]) -> list[Banner]:
         "It can halve the engine's speed: unset it and measure again."
     )
     return _banner("A BLAS kernel was forced.", text)
+
+
+def _other_malloc(members: Iterable[Outcome]) -> list[Banner]:
+    told = {one.run.id: str(one.record["machine"].get("malloc_reason") or "") for one in members if one.record}
+    doubtful = {name: reason for name, reason in told.items() if reason}
+    if not doubtful:
+        return []
+    reasons = "; ".join(dict.fromkeys(doubtful.values()))
+    text = f"{reasons}, in {len(doubtful)} of {len(told)} runs: {', '.join(doubtful)}."
+    return _banner("The C library's allocator was not as asked for.", text)
 
 
 def _several_machines(members: Iterable[Outcome]) -> list[Banner]:
