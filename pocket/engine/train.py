@@ -64,8 +64,9 @@ class Trainer:
         """Forward and backward of one micro-batch. Returns its part of the group's mean loss, nan when it diverged."""
         share = len(x) / group_samples
         tape = Tape(self.observers)
-        if y.dtype.kind == "f":
-            y = y.astype(self.net.dtype)
+        if y.dtype.kind == "f" and y.dtype != self.net.dtype:
+            targets, y = y, memory.empty(y.shape, self.net.dtype, "input")
+            np.copyto(y, targets, casting="same_kind")
         with np.errstate(all="ignore"):  # the loss says so when a run diverges
             loss = tape.apply(self.loss, (self.net.forward(tape, x, self.rng), Tensor(y)), name="loss")
             # each loss is a mean over its own samples: the share makes the sum of gradients the large batch's gradient

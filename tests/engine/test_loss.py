@@ -106,3 +106,19 @@ def test_a_float64_target_or_scale_widens_nothing(operator):
     loss, saved = operator.forward((np.ones((2, 2), np.float32), target), {}, {}, None, True)
     dx = operator.backward(np.asarray(np.float64(0.3)), saved, {}, {})[0]
     assert loss.dtype == dx.dtype == np.float32
+
+
+@pytest.mark.parametrize("operator", [CrossEntropy(), MeanSquaredError()])
+def test_mean_of_a_large_float32_batch_is_that_of_its_parts(operator):
+    n, parts = 1 << 16, 64
+    rng = np.random.default_rng(0)
+    if isinstance(operator, CrossEntropy):
+        x, target = rng.standard_normal((n, 3)).astype(np.float32), rng.integers(0, 3, n)
+    else:
+        x, target = (1 + rng.random((n, 3))).astype(np.float32), np.zeros((n, 3), np.float32)
+    whole, _ = operator.forward((x, target), {}, {}, None, True)
+    pieces = zip(np.split(x, parts), np.split(target, parts), strict=True)
+    means = [np.float64(operator.forward(piece, {}, {}, None, True)[0]) for piece in pieces]
+    exact = operator.forward((x.astype(np.float64), target.astype(target.dtype)), {}, {}, None, True)[0]
+    assert whole == pytest.approx(np.mean(means), rel=1e-7)
+    assert whole == pytest.approx(exact, rel=1e-7)

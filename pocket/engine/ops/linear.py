@@ -43,7 +43,9 @@ class Linear:
         # forward was y = x W^T + b, so each weight's gradient is the product of its output's dy and its input
         of(dy).add_product(dy.T, x, gradients["weight"])
         if self.bias:
-            gradients["bias"] += dy.sum(0)
+            sums = memory.empty(self.outputs, dy.dtype)
+            np.add.reduce(dy, axis=0, out=sums)
+            np.add(gradients["bias"], sums, out=gradients["bias"])
         if not self.input_gradient:
             return (None,)
         dx = memory.empty(x.shape, dy.dtype)

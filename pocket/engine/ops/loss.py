@@ -1,10 +1,13 @@
 """Losses: the mean over the batch. Their backward starts from the scale given to it (1, or a share of a group)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from pocket.engine import memory
+
+ROWS_AT_ONCE = 1024  # what is made of so many rows stays in cache and is too little for the pool
 
 
 @dataclass(frozen=True)
@@ -29,23 +32,36 @@ class CrossEntropy:
         n, classes = logits.shape
         check_labels(labels, n, classes)
         softmax = memory.empty(logits.shape, logits.dtype, "saved")
-        np.subtract(logits, logits.max(axis=1, keepdims=True), out=softmax)
-        of_label = softmax[np.arange(n), labels]
-        np.exp(softmax, out=softmax)
-        row_sum = softmax.sum(axis=1, keepdims=True)
-        losses = np.log(row_sum[:, 0]) - of_label
-        np.divide(softmax, row_sum, out=softmax)
-        # summed in float64: in float32 the mean of a large batch would depend on how it was cut into micro-batches
-        loss = losses.sum(dtype=np.float64) / max(n, 1)
-        return np.asarray(loss, dtype=logits.dtype), (softmax, labels)
+        total = 0.0
+        for rows in slices(n):
+            x, s = logits[rows], softmax[rows]
+            np.subtract(x, x.max(axis=1, keepdims=True), out=s)
+            of_label = s[np.arange(len(s)), labels[rows]]
+            np.exp(s, out=s)
+            row_sum = s.sum(axis=1, keepdims=True)
+            total += sum_of(np.log(row_sum[:, 0]) - of_label)
+            np.divide(s, row_sum, out=s)
+        return np.asarray(total / max(n, 1), dtype=logits.dtype), (softmax, labels)
 
     def backward(self, dy, saved, parameters, gradients):
         softmax, labels = saved
         n = labels.shape[0]
         # forward was log of the row's sum minus the label's own logit, so dx = softmax, less 1 at the label
-        softmax[np.arange(n), labels] -= 1
+        for rows in slices(n):
+            s = softmax[rows]
+            s[np.arange(len(s)), labels[rows]] -= 1
         np.multiply(softmax, dy / max(n, 1), out=softmax)
         return softmax, None
+
+
+def slices(n: int) -> Iterator[slice]:
+    """n rows, some at a time."""
+    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n, ROWS_AT_ONCE))
+
+
+def sum_of(losses: np.ndarray) -> float:
+    """Summed in float64: in float32 the mean of a large batch would depend on how it was cut into micro-batches."""
+    return float(losses.sum(dtype=np.float64))
 
 
 def check_labels(labels: np.ndarray, n: int, classes: int) -> None:
@@ -58,8 +74,8 @@ def check_labels(labels: np.ndarray, n: int, classes: int) -> None:
         )
     if labels.dtype.kind not in "iu":
         raise ValueError(f"labels are {labels.dtype}, row 0 is {labels[:1].tolist()}: {allowed}")
-    bad = np.flatnonzero((labels < 0) | (labels >= classes))
-    if bad.size:
+    if n and (labels.min() < 0 or labels.max() >= classes):
+        bad = np.flatnonzero((labels < 0) | (labels >= classes))
         raise ValueError(f"label of row {bad[0]} is {labels[bad[0]]} ({bad.size} rows are wrong): {allowed}")
 
 
@@ -84,8 +100,8 @@ class MeanSquaredError:
             raise ValueError(f"targets have shape {target.shape}, outputs {x.shape}; wanted equal shapes")
         difference = memory.empty(x.shape, x.dtype, "saved")
         np.subtract(x, target, out=difference)
-        flat = difference.reshape(-1)
-        return np.asarray(np.dot(flat, flat) / max(x.size, 1), dtype=x.dtype), (difference,)
+        total = sum(sum_of(np.square(difference[rows])) for rows in slices(len(difference)))
+        return np.asarray(total / max(x.size, 1), dtype=x.dtype), (difference,)
 
     def backward(self, dy, saved, parameters, gradients):
         (difference,) = saved
