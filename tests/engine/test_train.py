@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from pocket.contract import BatchReady, Epoch, Job, MicroBatch, Step, Transferred
-from pocket.engine import memory, weights
+from pocket.engine import gradcheck, memory, weights
 from pocket.engine.initialise import initial_weights
 from pocket.engine.kernels import cpu_convolution, threads
 from pocket.engine.models import MODELS, model
+from pocket.engine.ops.conv import Conv2d
 from pocket.engine.tensor import Tape
 from pocket.engine.train import Trainer, train, warm_up
+
+from .tenfold import table_job
 
 SHAPES = {"mlp": (20, 20, 3), "simple_cnn": (24, 24, 3), "resnet": (16, 16, 3)}
 WIDTHS = {"mlp": 1.0, "simple_cnn": 0.5, "resnet": 0.25}
@@ -289,6 +292,35 @@ def trainer_of(name, **settings):
     return Trainer(job)
 
 
+BUFFER = 8192 * 4  # bytes that NumPy works with inside one function, whatever the arrays' size; twice that in float64
+
+
+def took_elsewhere(work):
+    """The most bytes at once that Python's own allocator gave; the second time, when everything is warm."""
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def table_of(rows):
+    """A regression of `rows` float32 rows in float64, so that the targets have to be cast, too."""
+    x = np.random.default_rng(0).standard_normal((rows, 3), dtype=np.float32)
+    return table_job("adam"), x, x.sum(axis=1, keepdims=True)
+
+
+def classification_of(rows):
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 256, (rows, 4, 4, 3), dtype=np.uint8)
+    job = replace(
+        job_of("mlp", [], 0), weights=initial_weights("mlp", (4, 4, 3), 5, 1.0, "he", 0), input_shape=(4, 4, 3)
+    )
+    return job, x, rng.integers(0, 5, rows)
+
+
 class TestPool:
     @pytest.mark.parametrize("optimizer", OPTIMIZERS)
     @pytest.mark.parametrize("name", MODELS)
@@ -313,6 +345,27 @@ class TestPool:
             assert max(watch.took) < 64 * 1024
             assert pool.peak_bytes > 1 << 20
             assert pool.reserved_bytes == reserved
+
+    @pytest.mark.parametrize(("make", "rows"), [(table_of, 20_000), (classification_of, 10_000)])
+    def test_no_array_of_a_large_batch_comes_from_elsewhere(self, make, rows):
+        job, x, y = make(rows)
+        with memory.use(memory.Pool()):
+            threads.set_count(2)
+            trainer = Trainer(job)
+            took = took_elsewhere(lambda: (trainer.accumulate(x, y, rows), trainer.update()))
+        assert took < 2.5 * BUFFER
+
+    @pytest.mark.parametrize("groups", [1, 3])
+    def test_no_array_of_a_grouped_convolution_comes_from_elsewhere(self, groups):
+        operator = Conv2d(96, 384, 3, padding=1, groups=groups)
+        rng = np.random.default_rng(0)
+        with memory.use(memory.Pool()):
+            parameters = gradcheck.draw_parameters(operator, rng, np.float32)
+            gradients = {name: np.zeros_like(array) for name, array in parameters.items()}
+            x = rng.standard_normal((2, 9, 9, 96)).astype(np.float32)
+            y, saved = operator.forward((x,), parameters, {}, None, True)
+            assert took_elsewhere(lambda: operator.forward((x,), parameters, {}, None, True)) < 4 * BUFFER
+            assert took_elsewhere(lambda: operator.backward(y, saved, parameters, gradients)) < 4 * BUFFER
 
     @pytest.mark.parametrize("name", MODELS)
     def test_hundred_steps_leak_nothing(self, name):
