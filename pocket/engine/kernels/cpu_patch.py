@@ -32,20 +32,16 @@ class Strips:
         shape = (self.Ho, self.Wo, kernel_h, kernel_w, C)
         self.windows = as_strided(self.padded, shape, (h * stride[0], v * stride[1], h, v, c))
         self.room = memory.empty((self.rows * self.Wo, kernel_h * kernel_w * self.inputs), x.dtype)
-        self.weights = memory.empty((self.groups, self.room.shape[1], self.outputs), w.dtype)
-        for group, part in enumerate(self.weights):
-            mine = w[..., group * self.outputs : (group + 1) * self.outputs]
-            np.copyto(part.reshape(mine.shape), mine)
 
     def __iter__(self):
-        """(windows, patches to fill or read, weights, output rows, output channels) of each strip."""
-        for group, weights in enumerate(self.weights):
+        """(windows, patches to fill or read, output rows, output channels) of each strip."""
+        for group in range(self.groups):
             inputs = slice(group * self.inputs, (group + 1) * self.inputs)
             for y in range(0, self.Ho, self.rows):
                 rows = slice(y, min(y + self.rows, self.Ho))
                 windows = self.windows[rows, ..., inputs]
                 patches = self.room[: windows.shape[0] * self.Wo]
-                yield windows, patches, weights, rows, slice(group * self.outputs, (group + 1) * self.outputs)
+                yield windows, patches, rows, slice(group * self.outputs, (group + 1) * self.outputs)
 
 
 def patch_convolution(x, w, bias, stride, padding) -> np.ndarray:
@@ -54,10 +50,10 @@ def patch_convolution(x, w, bias, stride, padding) -> np.ndarray:
     y = memory.empty((len(x), strips.Ho, strips.Wo, w.shape[3]), x.dtype)
     for n in range(len(x)):
         np.copyto(strips.image, x[n])
-        for windows, patches, weights, rows, outputs in strips:
+        for windows, patches, rows, outputs in strips:
             np.copyto(patches.reshape(windows.shape), windows)
             product = y[n, rows].reshape(-1, w.shape[3])[:, outputs]
-            np.matmul(patches, weights, out=product)
+            np.matmul(patches, w[..., outputs].reshape(-1, strips.outputs), out=product)
     if bias is not None:
         np.add(y, bias, out=y)
     return y
@@ -70,7 +66,7 @@ def patch_convolution_gradient(x, dy, w, stride, padding, dw, want_dx: bool):
     dx = memory.empty(x.shape, x.dtype) if want_dx else None
     for n in range(len(x)):
         np.copyto(strips.image, x[n])
-        for windows, patches, _, rows, outputs in strips:
+        for windows, patches, rows, outputs in strips:
             np.copyto(patches.reshape(windows.shape), windows)
             np.matmul(patches.T, dy[n, rows].reshape(-1, w.shape[3])[:, outputs], out=part)
             mine = dw[..., outputs]
@@ -79,9 +75,9 @@ def patch_convolution_gradient(x, dy, w, stride, padding, dw, want_dx: bool):
             continue
         # forward was patches @ w, so each window of the padded image receives its part of dy @ w.T
         strips.padded.fill(0)
-        for windows, patches, weights, rows, outputs in strips:
+        for windows, patches, rows, outputs in strips:
             dy_rows = dy[n, rows].reshape(-1, w.shape[3])[:, outputs]
-            np.matmul(dy_rows, weights.T, out=patches)
+            np.matmul(dy_rows, w[..., outputs].reshape(-1, strips.outputs).T, out=patches)
             for i, j in np.ndindex(w.shape[:2]):  # windows overlap each other, but not at one place of the kernel
                 np.add(windows[:, :, i, j], patches.reshape(windows.shape)[:, :, i, j], out=windows[:, :, i, j])
         np.copyto(dx[n], strips.image)
