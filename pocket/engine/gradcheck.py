@@ -56,8 +56,8 @@ def draw_state(operator: Any, rng: np.random.Generator, dtype=np.float64) -> dic
 class Check:
     """One operator at one point: its inputs, parameters, running statistics and upstream gradient dy.
 
-    What is not given is drawn from `seed`. Every run starts from copies, since forward moves running statistics and
-    backward may overwrite dy and what was saved.
+    What is not given is drawn from `seed`, in the floats' type of the inputs, or in `dtype` where they have none. Every
+    run starts from copies, since forward moves running statistics and backward may overwrite dy and what was saved.
     """
 
     def __init__(
@@ -68,9 +68,10 @@ class Check:
         state: Mapping[str, np.ndarray] | None = None,
         training: bool = True,
         seed: int = 0,
+        dtype: Any = np.float64,
     ):
         rng = np.random.default_rng(seed)
-        dtype = next((x.dtype for x in inputs if x.dtype.kind == "f"), np.dtype(np.float64))
+        dtype = next((x.dtype for x in inputs if x.dtype.kind == "f"), np.dtype(dtype))
         self.operator, self.inputs, self.training, self.seed = operator, inputs, training, seed
         self.parameters = dict(draw_parameters(operator, rng, dtype) if parameters is None else parameters)
         self.state = dict(draw_state(operator, rng, dtype) if state is None else state)
@@ -112,7 +113,7 @@ def check_elements(operator: Any, inputs: tuple[np.ndarray, ...], **point) -> di
     """Largest error of each gradient, found element by element, relative to the largest element of that gradient.
 
     inputs      the operator's inputs; float64 for errors near 1e-10
-    point       parameters, state, training, seed as in Check
+    point       parameters, state, training, seed, dtype as in Check
     """
     check = Check(operator, inputs, **point)
     errors = {}

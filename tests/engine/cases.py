@@ -88,6 +88,7 @@ def convolutions(kind) -> dict[str, Case]:
         f"{name} 7x7 stride 3, pad 2": of_images(kind(1, 1, 7, stride=3, padding=2), (16, 16, 1), n=1),
         f"{name} 1x1": of_images(kind(4, 3, 1), (3, 4, 4)),
         f"{name} 1x1 stride 2": of_images(kind(4, 3, 1, stride=2, bias=False), (5, 4, 4)),
+        f"{name} 1x1 stride 3x1, a last strip of one row": of_images(kind(2, 3, 1, stride=(3, 1)), (7, 4, 2)),
         f"{name} 2x2 stride 3 skips inputs": of_images(kind(2, 2, 2, stride=3), (8, 7, 2)),
         f"{name} 2x2 pad 1": of_images(kind(2, 3, 2, padding=1), (4, 3, 2)),
         f"{name} 5x5 pad 2": of_images(kind(2, 2, 5, padding=2), (5, 6, 2)),
@@ -106,7 +107,9 @@ def pooled_block(inputs, outputs, image, n=2, *, seed, **more) -> Case:
     """Convolution to 2x2 pooling. It saves its input, the convolution's output, and two float64 values a channel."""
     values = n * image[0] * image[1]
     operator = ConvNormReluPool(inputs, outputs, **more)
-    return Case(operator, ((n, *image, inputs),), 4 * values * (inputs + outputs) + 16 * outputs, seed=seed)
+    of_input, draw = (1, pixels) if operator.standardise else (4, normal)
+    saved = values * (of_input * inputs + 4 * outputs) + 16 * outputs
+    return Case(operator, ((n, *image, inputs),), saved, draw, seed=seed)
 
 
 def residual_block(inputs, outputs, image, n=2, *, seed, stride=1) -> Case:
@@ -116,6 +119,7 @@ def residual_block(inputs, outputs, image, n=2, *, seed, stride=1) -> Case:
     return Case(PreActivationBlock(inputs, outputs, stride), ((n, *image, inputs),), saved, seed=seed)
 
 
+OF_PIXELS = Standardise((0.4, 0.5, 0.6), (0.2, 0.3, 0.25), 255.0)
 CASES = {
     "linear": Case(Linear(5, 3), ((4, 5),), 80),
     "linear, no bias": Case(Linear(5, 3, bias=False), ((4, 5),), 80),
@@ -142,6 +146,10 @@ CASES = {
     "pooled block, many channels": pooled_block(17, 35, (4, 4), seed=3),
     "pooled block, wide rows": pooled_block(3, 17, (2, 18), n=3, epsilon=1e-2, seed=7),
     "pooled block, first layer": pooled_block(3, 4, (4, 6), input_gradient=False, seed=1),
+    "pooled block, pixels": pooled_block(3, 4, (4, 6), input_gradient=False, standardise=OF_PIXELS, seed=1),
+    "pooled block, pixels, many channels, odd sides": pooled_block(
+        3, 17, (5, 3), input_gradient=False, standardise=OF_PIXELS, seed=1
+    ),
     "residual block": residual_block(3, 3, (4, 5), seed=0),
     "residual block, more channels": residual_block(2, 4, (4, 3), seed=0),
     "residual block, stride 2": residual_block(3, 4, (4, 6), stride=2, seed=0),
@@ -169,7 +177,7 @@ CASES = {
     "dropout in evaluation": Case(Dropout(0.4), ((5, 7),), 0, training=False),
     "cross-entropy": Case(CrossEntropy(), ((6, 4), (6,)), 96 + 48, labelled),
     "mean squared error": Case(MeanSquaredError(), ((5, 3), (5, 3)), 60),
-    "standardise images": Case(Standardise((0.4, 0.5, 0.6), (0.2, 0.3, 0.25), 255.0), ((2, 3, 4, 3),), 0, pixels),
+    "standardise images": Case(OF_PIXELS, ((2, 3, 4, 3),), 0, pixels),
 }
 
 # What gets no gradient, on purpose: labels and targets, pixels, and the input of a first layer.
@@ -178,6 +186,8 @@ WITHOUT_INPUT_GRADIENT = {
     ("Conv2d first layer", 0),
     ("TiledConv2d first layer", 0),
     ("pooled block, first layer", 0),
+    ("pooled block, pixels", 0),
+    ("pooled block, pixels, many channels, odd sides", 0),
     ("cross-entropy", 1),
     ("mean squared error", 1),
     ("standardise images", 0),

@@ -40,7 +40,7 @@ def unchanged(case: Case, wanted: gradcheck.Gradients) -> None:
 
 def keeps_dtype(case: Case) -> None:
     """float32 in, float32 out: y, the gradients, and whatever is saved at the size of a map."""
-    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training)
+    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training, dtype=np.float32)
     _, saved = check.forward(check.inputs, check.parameters)
     gradients = check.backward()
     for name, array in {"y": gradients.y, **gradients.named()}.items():
@@ -60,7 +60,7 @@ def leaves_inputs(case: Case) -> None:
 
 def saves_what_it_states(case: Case) -> None:
     """The bytes of all arrays that forward hands to backward, in float32, inputs that it keeps included."""
-    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training)
+    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training, dtype=np.float32)
     _, saved = check.forward(check.inputs, check.parameters)
     assert sum(array.nbytes for array in arrays(saved)) == case.saved_bytes
 
@@ -77,7 +77,7 @@ def takes_any_strides(case: Case) -> None:
 
 def repeats(case: Case) -> None:
     """Two runs agree bit for bit."""
-    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training)
+    check = gradcheck.Check(case.operator, case.inputs(np.float32), training=case.training, dtype=np.float32)
     first, second = check.backward(), check.backward()
     np.testing.assert_array_equal(first.y, second.y)
     for name, gradient in first.named().items():

@@ -1,5 +1,6 @@
 """Fused operators spelled out in plain ones, on a tape: what they have to agree with, and where their kinks lie."""
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,6 +53,8 @@ def tiled_conv(operator: TiledConv2d, record: Recording, x: Tensor) -> Parts:
 def conv_norm_relu_pool(operator: ConvNormReluPool, record: Recording, x: Tensor) -> Parts:
     conv = Conv2d(operator.inputs, operator.outputs, operator.kernel, padding=operator.kernel // 2)
     norm = BatchNorm(operator.outputs, operator.epsilon, operator.momentum)
+    if operator.standardise:
+        x = record.apply(replace(operator.standardise, dtype=record.parameters["conv.weight"].dtype.name), x)
     z = record.apply(norm, record.apply(conv, x, prefix="conv."), prefix="norm.")
     a = record.apply(ReLU(), z)
     return Parts(record.apply(MaxPool2d(2), a), [z.data.copy()], [a.data.copy()])

@@ -76,7 +76,11 @@ def norm_relu(operator, x, parameters, state, training):
 
 def pooled_block(operator, inputs, parameters, state, training):
     weight, bias = parameters["conv.weight"].permute(3, 2, 0, 1), parameters["conv.bias"]
-    y = functional.conv2d(nchw(inputs[0]), weight, bias, padding=operator.kernel // 2)
+    x = inputs[0]
+    if operator.standardise:
+        mean, std = (torch.tensor(v, dtype=weight.dtype) for v in (operator.standardise.mean, operator.standardise.std))
+        x = (x.to(weight.dtype) / operator.standardise.divisor - mean) / std
+    y = functional.conv2d(nchw(x), weight, bias, padding=operator.kernel // 2)
     a = norm_relu(operator, y, part(parameters, "norm"), part(state, "norm"), training)
     return nhwc(functional.max_pool2d(a, 2))
 

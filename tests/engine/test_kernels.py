@@ -17,8 +17,6 @@ from pocket.engine.kernels import compile as compiling
 from pocket.engine.kernels import cpu, cpu_normalise, cpu_tile, threads
 from pocket.engine.kernels.compile import compiled
 from pocket.engine.kernels.cpu_tile import TILE, tile_of_pixels, tile_of_weights
-from pocket.engine.ops.fused import ConvNormReluPool
-from pocket.engine.ops.norm import Standardise
 
 
 @pytest.fixture
@@ -250,26 +248,6 @@ class TestNormalisedWhereRead:
         y, moments = cpu.convolve(cpu.Normalised(x, scale, shift, 0.0), w, None, (2, 2), (1, 1))
         np.testing.assert_allclose(y, cpu.convolve(np.maximum(x * scale + shift, 0), w, None, (2, 2), (1, 1))[0])
         assert moments is None
-
-    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-    def test_pixels(self, rng, dtype):
-        w = rng.normal(size=(3, 3, 3, 4)).astype(dtype)
-        pixels = rng.integers(0, 256, (3, 8, 7, 3), dtype=np.uint8)
-        standardise = Standardise((0.2, 0.5, 0.7), (0.3, 0.2, 0.1), 255.0, np.dtype(dtype).name)
-        fused = ConvNormReluPool(3, 4, input_gradient=False, standardise=standardise)
-        plain = ConvNormReluPool(3, 4, input_gradient=False)
-        parameters = {"conv.weight": w, "conv.bias": np.ones(4, dtype), "norm.weight": np.ones(4, dtype)}
-        parameters["norm.bias"] = np.full(4, 0.1, dtype)
-        results = []
-        for operator, x in ((fused, pixels), (plain, standardise.forward((pixels,), {}, {}, None, True)[0])):
-            state = {name: np.zeros(shape, dtype) for name, shape in operator.state_shapes().items()}
-            gradients = {name: np.zeros_like(array) for name, array in parameters.items()}
-            y, saved = operator.forward((x,), parameters, state, None, True)
-            operator.backward(np.arange(y.size, dtype=dtype).reshape(y.shape), saved, parameters, gradients)
-            results.append((y.copy(), gradients["conv.weight"], gradients["norm.weight"], state["norm.running_var"]))
-        tolerance = 1e-4 if dtype == np.float32 else 1e-9
-        for ours, theirs in zip(*results, strict=True):
-            np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max())
 
     def test_residual_and_moments(self, rng, thread_count):
         x, w, *_ = self.operands(rng)

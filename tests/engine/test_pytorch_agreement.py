@@ -29,7 +29,7 @@ def near(ours, theirs, dtype, name):
 @pytest.mark.parametrize("name", COMPARED)
 def test_forward_and_backward(name, dtype):
     case = COMPARED[name]
-    check = gradcheck.Check(case.operator, case.inputs(dtype), training=case.training)
+    check = gradcheck.Check(case.operator, case.inputs(dtype), training=case.training, dtype=dtype)
     ours = check.backward()
     inputs = tuple(map(leaf, check.inputs))
     parameters = {key: leaf(array) for key, array in check.parameters.items()}

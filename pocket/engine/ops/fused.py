@@ -66,10 +66,10 @@ class ConvNormReluPool:
     def state_shapes(self):
         return norm_shapes(self.outputs, "norm.")[1]
 
-    def _source(self, x):
+    def _source(self, x, dtype):
         if self.standardise is None:
             return x
-        scale, shift = self.standardise.affine(x.shape[2])
+        scale, shift = self.standardise.affine(x.shape[2], dtype)
         return of(x).Normalised(x, scale, shift, scale.dtype.type(NO_FLOOR))
 
     def forward(self, inputs, parameters, state, rng, training):
@@ -77,7 +77,7 @@ class ConvNormReluPool:
         check_channels(self, x, self.inputs, images=True)
         padding = (self.kernel // 2, self.kernel // 2)
         w, b = parameters["conv.weight"], parameters["conv.bias"]
-        y, moments = kernels.convolve(self._source(x), w, b, (1, 1), padding, moments=training)
+        y, moments = kernels.convolve(self._source(x, w.dtype), w, b, (1, 1), padding, moments=training)
         mean, rstd = statistics(self, y.size // self.outputs, moments, state, "norm.")
         scale, shift = scale_and_shift(mean, rstd, parameters, "norm.")
         p = kernels.normalised_pool(y, scale, shift)
@@ -94,9 +94,8 @@ class ConvNormReluPool:
         w, dw, padding = parameters["conv.weight"], gradients["conv.weight"], (self.kernel // 2, self.kernel // 2)
         # dx takes the storage of y image by image, each when it has been read
         into = y if self.input_gradient and self.outputs >= self.inputs else None
-        return (
-            kernels.convolve_gradient(self._source(x), dconv, w, (1, 1), padding, dw, self.input_gradient, into=into),
-        )
+        source = self._source(x, w.dtype)
+        return (kernels.convolve_gradient(source, dconv, w, (1, 1), padding, dw, self.input_gradient, into=into),)
 
 
 @dataclass(frozen=True)

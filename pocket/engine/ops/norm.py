@@ -110,7 +110,7 @@ def add_and_spread(sums, mean, rstd, parameters, gradients, count: int, at: str 
     dgamma = sum_dz_x * rstd
     gradients[f"{at}weight"] += dgamma.astype(gamma.dtype)
     gradients[f"{at}bias"] += sum_dz.astype(gamma.dtype)
-    share = gamma * rstd / count if count else 0 * rstd
+    share = gamma * rstd / count if count else 0.0
     slope = share * dgamma * rstd
     offset = share * sum_dz - slope * mean
     return slope.astype(gamma.dtype), offset.astype(gamma.dtype)
@@ -128,11 +128,11 @@ class Standardise(Parameterless):
     divisor: float
     dtype: str = "float32"
 
-    def affine(self, pixels: int):
-        """(scale, shift) with y = x scale + shift, each for a row of `pixels` pixels."""
+    def affine(self, pixels: int, dtype):
+        """(scale, shift) of `dtype` with y = x scale + shift, each for a row of `pixels` pixels."""
         scale = 1 / (self.divisor * np.asarray(self.std))
         shift = -np.asarray(self.mean) / np.asarray(self.std)
-        return np.tile(scale, pixels).astype(self.dtype), np.tile(shift, pixels).astype(self.dtype)
+        return np.tile(scale, pixels).astype(dtype), np.tile(shift, pixels).astype(dtype)
 
     def forward(self, inputs, parameters, state, rng, training):
         (x,) = inputs
