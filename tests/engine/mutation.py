@@ -42,6 +42,7 @@ def survivors(index: int) -> tuple[int, list[str]]:
     target, count, alive = targets()[index], 0, []
     with plain_python(), warnings.catch_warnings():
         warnings.simplefilter("error")
+        forget_cached()  # what a mutant before left behind would spoil what is wanted
         wanted = {case: results(case) for case in target.cases}
         for what, code in mutants.of(target.function):
             count += 1
@@ -51,6 +52,7 @@ def survivors(index: int) -> tuple[int, list[str]]:
                     alive.append(f"{target.name}, {what}")
             finally:
                 target.function.__code__ = original
+        forget_cached()
     return count, alive
 
 
