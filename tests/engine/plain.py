@@ -1,6 +1,6 @@
 """Kernels as plain Python: nothing is translated, so a changed function takes effect at once.
 
-Register tiles are computed by NumPy from the same addresses, and an address outside the pool is an error instead of a
+Register tiles are computed by NumPy from the same addresses, and an address outside its array is an error instead of a
 crash. Work is split over two threads' shares, one after the other, and strips are two or three rows long, so that small
 inputs take every path that large ones do.
 """
@@ -70,12 +70,17 @@ def _tile(late, like, x, x_p, x_o, x_i, outer, inner, w, w_o, w_i, start, start_
 
 
 def _at(address, shape, steps, dtype):
-    """The array at an address of the pool. IndexError where it would leave what the pool has handed out."""
-    arena = memory.current()._arena
+    """The array at an address of the pool. IndexError where it would leave the block that owns the address."""
+    pool = memory.current()
+    arena = pool._arena
     shape, steps = tuple(map(int, shape)), tuple(map(int, steps))
     first = int(address) - arena._start
+    block = max((offset for offset in pool._held if offset <= first), default=0)
+    end = block + pool._held.get(block, (0, ""))[0]
     ends = [(side - 1) * step for side, step in zip(shape, steps, strict=True)]
     lowest, highest = first + sum(min(0, end) for end in ends), first + sum(max(0, end) for end in ends)
-    if min(shape) < 1 or lowest < 0 or highest + dtype.itemsize > arena.high_water + 4096:
-        raise IndexError(f"address {first} of shape {shape}, steps {steps} leaves the pool's {arena.high_water} bytes")
+    if min(shape) < 1 or lowest < block or highest + dtype.itemsize > end:
+        raise IndexError(
+            f"address {first} of shape {shape}, steps {steps} leaves the bytes {block}..{end} of its array"
+        )
     return np.ndarray(shape, dtype, arena._view, first, steps)
