@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from pocket.engine import kernels
-from pocket.engine.kernels import cpu_product, threads
+from pocket.engine.kernels import cpu_patch, cpu_product, threads
 from pocket.engine.kernels.compile import Kernel
 
 OURS = ("pocket.engine.ops.", "pocket.engine.kernels.")
 # Not arithmetic: who calls a kernel, and how work is shared out, which changes no result.
-NOT_FOLLOWED = {kernels.of, threads.over, threads.count, cpu_product._smallest}
+NOT_FOLLOWED = {kernels.of, threads.over, threads.count, cpu_product._smallest, cpu_patch._rows_of_a_strip}
 
 
 def reached(operator: type) -> set[FunctionType]:

@@ -12,11 +12,10 @@ ROWS_AT_ONCE = 16
 def product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
     """out = a b, for a (M, K), b (K, N), out (M, N). Splits the longer side of out over the threads."""
     M, N = out.shape
-    work = a.shape[1] * M * N
     if M >= N:
-        threads.over(M, lambda i, j, t: np.matmul(a[i:j], b, out=out[i:j]), _smallest(M, work))
+        threads.over(M, lambda i, j, t: np.matmul(a[i:j], b, out=out[i:j]), _smallest(M, a, out))
     else:
-        threads.over(N, lambda i, j, t: np.matmul(a, b[:, i:j], out=out[:, i:j]), _smallest(N, work))
+        threads.over(N, lambda i, j, t: np.matmul(a, b[:, i:j], out=out[:, i:j]), _smallest(N, a, out))
 
 
 def add_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
@@ -30,8 +29,8 @@ def add_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
             part = np.matmul(a[i:j], b, out=room[thread, : j - i])
             np.add(out[i:j], part, out=out[i:j])
 
-    threads.over(M, rows, _smallest(M, a.shape[1] * M * N))
+    threads.over(M, rows, _smallest(M, a, out))
 
 
-def _smallest(items: int, work: int) -> int:
-    return max(1, items * SMALLEST_SHARE // max(1, work))
+def _smallest(items: int, a: np.ndarray, out: np.ndarray) -> int:
+    return max(1, items * SMALLEST_SHARE // max(1, a.shape[1] * out.size))
