@@ -35,6 +35,8 @@ wildcard_constraints:
 rule all:
     input:
         RESULTS / "report.html",
+        # Named, since a record that was removed is not missed by a page that was made of it before.
+        [RESULTS / "records" / f"{name}.json" for name in RUNS],
 
 
 include: "workflows/rules/data.smk"

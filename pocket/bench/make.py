@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pocket.bench import instance
+from pocket.bench import instance, record
 from pocket.bench.plan.spec import Plan
 from pocket.bench.status import failures
 from pocket.mistake import Mistake
@@ -45,7 +45,9 @@ def make_holding(lock: int, plan: Plan, experiments: Path, results: Path) -> int
     shared = instance.hold_working_folder(alone=False)
     assert shared is not None
     calm = ["--quiet", "rules", "host", "reason"]  # a job's inputs fill the screen; its run says one line itself
-    wanted = ["--cores", "1", "--rerun-incomplete", target, *calm, "--config", *config]
+    # A page that stands misses no record that was removed since: it is asked for by name.
+    lacking = [str(path) for run in plan.runs if not (path := record.path_of(run.id, results)).exists()]
+    wanted = ["--cores", "1", "--rerun-incomplete", target, *lacking, *calm, "--config", *config]
     status = _run([*command, *wanted], environment, [lock, shared])
     os.close(shared)
     return 1 if status or failures(plan, results) else 0

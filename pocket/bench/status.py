@@ -31,21 +31,30 @@ def describe(plan: Plan, results: Path, every_run: bool = False) -> str:
 
 def retry(plan: Plan, results: Path) -> list[str]:
     """Remove the plan's records that say error, timeout or killed, or cannot be read. Returns the run ids."""
-    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.status in _UNANSWERED], results)
+    found = outcomes(plan.runs, results)
+    return _remove([name for name, one in found.items() if one.status in _UNANSWERED], plan, results)
 
 
 def refresh(plan: Plan, results: Path) -> list[str]:
     """Remove the plan's records that were made by code that has changed since. Returns the run ids."""
-    return _remove([name for name, one in outcomes(plan.runs, results).items() if one.stale], results)
+    found = outcomes(plan.runs, results)
+    return _remove([name for name, one in found.items() if one.stale], plan, results)
 
 
 def _stale(found: Mapping[str, Outcome]) -> int:
     return sum(one.stale for one in found.values())
 
 
-def _remove(names: list[str], results: Path) -> list[str]:
-    for name in names:
-        path = records.path_of(name, results)
+def _remove(names: list[str], plan: Plan, results: Path) -> list[str]:
+    """With the records, what was made of them: as long as that stands, Snakemake misses no record."""
+    removed = set(names)
+    made = [
+        results / "tables" / f"{experiment.name}.csv"
+        for experiment in plan.experiments
+        if removed & {run.id for run in experiment.runs}
+    ]
+    page = [results / "report.html"] if names else []
+    for path in [*(records.path_of(name, results) for name in names), *made, *page]:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:

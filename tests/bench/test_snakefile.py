@@ -2,11 +2,15 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 from scratch import ROOT, TINY, planned, project, snakemake
 from synthetic import write_all
 
+from pocket.bench import make as making
+from pocket.bench import record as records
+from pocket.bench import status
 from pocket.bench.plan.spec import load, needs
 
 
@@ -57,6 +61,31 @@ def test_a_run_that_has_a_record_is_not_planned(folder):
     assert jobs["run"] == [gone]
     assert "data" not in jobs
     assert "weights" not in jobs
+
+
+def test_a_record_that_was_removed_is_made_again_although_the_report_stands(folder):
+    plan = fill(folder)
+    assert snakemake(folder).returncode == 0
+    assert planned(folder) == {}
+    gone = records.path_of(plan.runs[1].id, folder / "results")
+    whole = gone.read_bytes()
+    gone.unlink()  # by hand
+    assert planned(folder)["run"] == [plan.runs[1].id]
+    assert {"tables", "plots", "report"} < set(planned(folder))
+    gone.write_bytes(whole[:100])
+    assert status.retry(plan, folder / "results") == [plan.runs[1].id]
+    assert planned(folder, "results/report.html")["run"] == [plan.runs[1].id]
+
+
+def test_make_asks_for_the_record_that_was_removed(folder, monkeypatch):
+    plan = fill(folder)
+    gone = records.path_of(plan.runs[1].id, Path("results"))
+    (folder / gone).unlink()
+    monkeypatch.chdir(folder)
+    commands = []
+    monkeypatch.setattr(making, "_run", lambda command, environment, locks: commands.append(command))
+    making.make(plan, Path("experiments"), Path("results"))
+    assert [word for word in commands[0] if word.startswith("results/records")] == [str(gone)]
 
 
 def test_touched_experiment_file_data_and_weights_redo_no_run(folder):
