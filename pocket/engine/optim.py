@@ -196,14 +196,25 @@ class Optimizer:
         }
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
-        """Continue where `state_dict` was taken. ValueError when it is of another rule or of other parameters."""
+        """Continue where `state_dict` was taken.
+
+        ValueError, before anything is changed, when it is of another rule, of other parameters or of other shapes.
+        """
         own = (type(self.rule).__name__, asdict(self.rule), self.accumulation_steps)
         came = (saved["rule"], saved["rule_settings"], saved["accumulation_steps"])
         if came != own:
             raise ValueError(f"optimizer state is of {came}; wanted {own}; make the optimizer with the saved settings")
-        if set(saved["state"]) != set(self.parameters):
-            unequal = sorted(set(saved["state"]) ^ set(self.parameters))
+        gathered = saved["gradients"] if saved["micro_batches"] else self.parameters
+        names = set(self.parameters)
+        if unequal := sorted((set(saved["state"]) ^ names) | (set(gathered) ^ names)):
             raise ValueError(f"optimizer state and model differ in parameters {unequal}; load it into its own model")
+        for name, p in self.parameters.items():
+            shapes = [np.shape(array) for array in (*saved["state"][name], gathered[name])]
+            wanted = [p.shape] * (len(self.rule.buffers) + 1)
+            if shapes != wanted:
+                raise ValueError(
+                    f"optimizer state of {name} has shapes {shapes}; wanted {wanted}; load it into its own model"
+                )
         self.learning_rate = saved["learning_rate"]
         self.updates = saved["updates"]
         self._micro_batches = saved["micro_batches"]

@@ -190,6 +190,41 @@ def test_state_of_another_rule_or_model_is_refused():
         optim.optimizer("adam", {"b": np.ones(1)}, 0.1).load_state_dict(saved)
 
 
+def of_two(first, second, micro_batches=1):
+    """An optimizer of two parameters in groups of three, after three groups and `micro_batches` more."""
+    made = optim.Optimizer({"a": np.ones(first), "b": np.ones(second)}, optim.Adam(), 0.1, accumulation_steps=3)
+    for _ in range(9 + micro_batches):
+        for g in made.gradients.values():
+            g += 1
+        made.step()
+        made.zero_grad()
+    return made
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda saved: saved.update(of_two(2, 4).state_dict()),
+            r"b has shapes \[\(4,\), \(4,\), \(4,\)\]; wanted \[\(1,\)",
+        ),
+        (lambda saved: saved["state"].update(b=saved["state"]["b"][:1]), "state of b has shapes"),
+        (lambda saved: saved["gradients"].update(b=np.ones(7)), "state of b has shapes"),
+        (lambda saved: saved["gradients"].pop("b"), r"differ in parameters \['b'\]"),
+    ],
+)
+def test_state_that_does_not_fit_changes_nothing(change, message):
+    saved = of_two(2, 1).state_dict()
+    change(saved)
+    optimizer = of_two(2, 1, micro_batches=0)
+    optimizer.learning_rate = 0.7
+    before = optimizer.state_dict()
+    with pytest.raises(ValueError, match=message):
+        optimizer.load_state_dict(saved)
+    np.testing.assert_equal(optimizer.state_dict(), before)
+    assert not any(g.any() for g in optimizer.gradients.values())
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
