@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import pkgutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from pocket.engine.ops.conv import Conv2d, TiledConv2d
 from pocket.engine.ops.fused import ConvNormReluPool, NormReluMean, PreActivationBlock
 from pocket.engine.ops.linear import Linear
 from pocket.engine.ops.norm import BatchNorm, Standardise
+from pocket.engine.ops.pool import AvgPool2d, MaxPool2d
 
 from . import checks
 from .cases import CASES, WITHOUT_INPUT_GRADIENT
@@ -91,6 +93,28 @@ def test_rows_where_images_are_wanted_are_refused(operator):
 def test_standardise_of_another_number_of_channels_is_refused():
     with pytest.raises(ValueError, match="standardise of 1 channels; wanted as many as inputs, 3"):
         ConvNormReluPool(3, 4, input_gradient=False, standardise=Standardise((0.5,), (0.2,), 255.0))
+
+
+@pytest.mark.parametrize(
+    "window", [{"kernel": 0}, {"kernel": -1}, {"kernel": (3, 0)}, {"stride": 0}, {"stride": (1, -2)}, {"padding": -1}]
+)
+@pytest.mark.parametrize("make", [partial(Conv2d, 4, 3), partial(TiledConv2d, 4, 3), MaxPool2d, AvgPool2d])
+def test_windows_that_cannot_be_are_refused(make, window):
+    with pytest.raises(ValueError, match="wanted a kernel and a stride of at least 1 and a padding of at least 0"):
+        make(**{"kernel": 3, **window})
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: ConvNormReluPool(4, 3, kernel=-1), lambda: PreActivationBlock(4, 3, stride=0)]
+)
+def test_blocks_that_cannot_be_are_refused(make):
+    with pytest.raises(ValueError, match="wanted a kernel and a stride of at least 1"):
+        make()
+
+
+def test_no_group_at_all_is_refused():
+    with pytest.raises(ValueError, match="multiples of groups 0, at least 1"):
+        Conv2d(4, 3, 1, groups=0)
 
 
 def operators():

@@ -13,6 +13,15 @@ def pair(value: Pair) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else (int(value[0]), int(value[1]))
 
 
+def check_window(operator, kernel: Pair, stride: Pair = 1, padding: Pair = 0) -> None:
+    """ValueError unless kernel and stride are at least 1 and padding at least 0; for constructors."""
+    if min(*pair(kernel), *pair(stride)) < 1 or min(pair(padding)) < 0:
+        raise ValueError(
+            f"{type(operator).__name__} kernel {kernel}, stride {stride}, padding {padding}; wanted a kernel and a "
+            "stride of at least 1 and a padding of at least 0"
+        )
+
+
 def _shapes(operator, groups: int) -> dict[str, tuple[int, ...]]:
     shapes: dict[str, tuple[int, ...]] = {
         "weight": (*pair(operator.kernel), operator.inputs // groups, operator.outputs)
@@ -50,9 +59,10 @@ class Conv2d:
     input_gradient: bool = True
 
     def __post_init__(self):
-        if self.inputs % self.groups or self.outputs % self.groups:
+        check_window(self, self.kernel, self.stride, self.padding)
+        if self.groups < 1 or self.inputs % self.groups or self.outputs % self.groups:
             raise ValueError(
-                f"Conv2d {self.inputs} -> {self.outputs} channels; wanted multiples of groups {self.groups}"
+                f"Conv2d {self.inputs} -> {self.outputs} channels; wanted multiples of groups {self.groups}, at least 1"
             )
 
     def parameter_shapes(self):
@@ -91,6 +101,9 @@ class TiledConv2d:
     padding: Pair = 0
     bias: bool = True
     input_gradient: bool = True
+
+    def __post_init__(self):
+        check_window(self, self.kernel, self.stride, self.padding)
 
     def parameter_shapes(self):
         return _shapes(self, 1)

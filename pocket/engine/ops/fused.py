@@ -11,6 +11,7 @@ import numpy as np
 from pocket.engine import memory
 from pocket.engine.kernels import of
 from pocket.engine.operator import check_channels
+from pocket.engine.ops.conv import check_window
 from pocket.engine.ops.norm import (
     NO_FLOOR,
     Standardise,
@@ -49,6 +50,7 @@ class ConvNormReluPool:
     standardise: Standardise | None = None
 
     def __post_init__(self):
+        check_window(self, self.kernel)
         if self.kernel % 2 == 0:
             raise ValueError(f"ConvNormReluPool kernel {self.kernel}; wanted an odd one, so that the size stays")
         if self.standardise and self.input_gradient:
@@ -112,6 +114,9 @@ class PreActivationBlock:
     stride: int = 1
     epsilon: float = 1e-5
     momentum: float | None = 0.1
+
+    def __post_init__(self):
+        check_window(self, 3, self.stride, 1)
 
     @property
     def changes_shape(self) -> bool:

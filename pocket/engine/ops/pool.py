@@ -11,7 +11,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.operator import Parameterless
-from pocket.engine.ops.conv import Pair, pair
+from pocket.engine.ops.conv import Pair, check_window, pair
 
 
 def pooled_size(side: int, kernel: int, stride: int, padding: int, ceil_mode: bool) -> int:
@@ -34,6 +34,7 @@ class _Window(Parameterless):
     def __post_init__(self):
         (kernel_h, kernel_w), (pad_h, pad_w) = pair(self.kernel), pair(self.padding)
         name, kernel = type(self).__name__, self.kernel
+        check_window(self, kernel, kernel if self.stride is None else self.stride, self.padding)
         if pad_h > kernel_h // 2 or pad_w > kernel_w // 2:
             raise ValueError(f"{name} padding {self.padding}; wanted at most half of kernel {kernel}")
         if kernel_h * kernel_w > 255:
