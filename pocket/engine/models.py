@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pocket.engine.nn import Chain, Layer, Net
+from pocket.engine.nn import Layer, Net
 from pocket.engine.ops.activation import ReLU
 from pocket.engine.ops.conv import TiledConv2d
 from pocket.engine.ops.fused import ConvNormReluPool, NormReluMean, PreActivationBlock
@@ -95,7 +95,7 @@ def model(
         mean, std = (tuple(float(value) for value in values) for values in (input_mean, input_std))
         divisor = 255.0 if len(input_shape) == 3 else 1.0
         layers = _standardised(layers, Standardise(mean, std, divisor, np.dtype(dtype).name))
-    return Net(Chain(tuple(layers)), dtype)
+    return Net(layers, dtype)
 
 
 def _standardised(layers: list[Layer], standardise: Standardise) -> list[Layer]:

@@ -1,9 +1,6 @@
-"""Bricks: a layer is an operator with a name, a chain runs layers one after the other, a residual adds a way around.
+"""A layer is an operator with a name and owns no array; a net runs layers one after the other and owns the arrays."""
 
-A brick says how arrays flow and owns none. `Net` binds a brick to its weights, gradients and running statistics.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,8 +8,7 @@ import numpy as np
 
 from pocket.engine import memory
 from pocket.engine.operator import Array, Operator
-from pocket.engine.ops.residual import Add
-from pocket.engine.tensor import NOTHING, Tape, Tensor
+from pocket.engine.tensor import Tape, Tensor
 
 
 @dataclass(frozen=True)
@@ -36,91 +32,48 @@ class Layer:
         return f"{self.name}.{local}" if self.name else local
 
 
-@dataclass(frozen=True)
-class Chain:
-    """Bricks one after the other."""
-
-    bricks: tuple["Brick", ...]
-
-
-@dataclass(frozen=True)
-class Residual:
-    """trunk(x) + shortcut(x); an empty chain passes x itself."""
-
-    trunk: "Brick"
-    shortcut: "Brick"
-
-
-Brick = Layer | Chain | Residual
-
-
-def layers(brick: Brick) -> Iterator[Layer]:
-    """Every layer of a brick, in order."""
-    if isinstance(brick, Layer):
-        yield brick
-        return
-    for part in brick.bricks if isinstance(brick, Chain) else (brick.trunk, brick.shortcut):
-        yield from layers(part)
-
-
 class Net:
-    """A brick with its arrays, named as PyTorch names them, in the layout the operators compute with.
+    """Layers one after the other, their arrays named as PyTorch names them, in the layout the operators compute with.
 
     parameters, state   name -> array: weights, and running statistics
     gradients           name -> array; bind with `use_gradients` before training
     """
 
-    def __init__(self, brick: Brick, dtype: Any = np.float32):
-        self.brick, self.dtype = brick, np.dtype(dtype)
+    def __init__(self, layers: Sequence[Layer], dtype: Any = np.float32):
+        self.layers, self.dtype = tuple(layers), np.dtype(dtype)
         self.parameters: dict[str, Array] = {}
         self.state: dict[str, Array] = {}
-        self._bound: dict[int, tuple[dict, dict, dict]] = {}
-        for layer in layers(brick):
-            self._bind(layer)
+        self._bound = [self._bind(layer) for layer in self.layers]
 
-    def _bind(self, layer: Layer) -> None:
+    def _bind(self, layer: Layer) -> tuple[dict, dict, dict]:
         parameters, state = {}, {}
         for local, shape in layer.operator.parameter_shapes().items():
-            parameters[local] = self.parameters[layer.full_name(local)] = memory.zeros(shape, self.dtype, "weights")
+            if (name := layer.full_name(local)) in self.parameters:
+                raise ValueError(
+                    f"two layers have a parameter {name!r}; wanted names of their own: Layer(operator, name)"
+                )
+            parameters[local] = self.parameters[name] = memory.zeros(shape, self.dtype, "weights")
         for local, shape in layer.operator.state_shapes().items():
             dtype = np.dtype(np.int64) if local.endswith("num_batches_tracked") else self.dtype
             array = memory.zeros(shape, dtype, "weights")
             array.fill(1 if local.endswith("running_var") else 0)
             state[local] = self.state[layer.full_name(local)] = array
-        self._bound[id(layer)] = parameters, {}, state
+        return parameters, {}, state
 
     def use_gradients(self, gradients: Mapping[str, Array]) -> None:
         """The buffers that backward adds to, one for each parameter; an optimizer owns them."""
-        for layer in layers(self.brick):
-            parameters, bound, _ = self._bound[id(layer)]
+        for layer, (parameters, bound, _) in zip(self.layers, self._bound, strict=True):
             bound.update({local: gradients[layer.full_name(local)] for local in parameters})
 
     def forward(self, tape: Tape, x: Array, rng: Any = None) -> Tensor:
         """The net's output in training mode, recorded on the tape."""
-        return self._record(self.brick, tape, Tensor(x), rng)
-
-    def _record(self, brick: Brick, tape: Tape, x: Tensor, rng: Any) -> Tensor:
-        if isinstance(brick, Layer):
-            parameters, gradients, state = self._bound[id(brick)]
-            return tape.apply(brick.operator, (x,), parameters, gradients, state, rng, brick.name)
-        if isinstance(brick, Chain):
-            for part in brick.bricks:
-                x = self._record(part, tape, x, rng)
-            return x
-        both = self._record(brick.trunk, tape, x, rng), self._record(brick.shortcut, tape, x, rng)
-        return tape.apply(Add(), both)
+        y = Tensor(x)
+        for layer, (parameters, gradients, state) in zip(self.layers, self._bound, strict=True):
+            y = tape.apply(layer.operator, (y,), parameters, gradients, state, rng, layer.name)
+        return y
 
     def predict(self, x: Array) -> Array:
         """The net's output in evaluation mode: running statistics, nothing recorded, nothing changed."""
-        return self._evaluate(self.brick, x)
-
-    def _evaluate(self, brick: Brick, x: Array) -> Array:
-        if isinstance(brick, Layer):
-            parameters, _, state = self._bound[id(brick)]
-            return brick.operator.forward((x,), parameters, state, None, False)[0]
-        if isinstance(brick, Chain):
-            for part in brick.bricks:
-                x = self._evaluate(part, x)
-            return x
-        inputs = self._evaluate(brick.trunk, x), self._evaluate(brick.shortcut, x)
-        return Add().forward(inputs, NOTHING, NOTHING, None, False)[0]
+        for layer, (parameters, _, state) in zip(self.layers, self._bound, strict=True):
+            x, _ = layer.operator.forward((x,), parameters, state, None, False)
+        return x

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pocket.engine.nn import Layer, Net, layers
+from pocket.engine.nn import Layer, Net
 
 
 def load(net: Net, weights: Mapping[str, np.ndarray]) -> None:
@@ -28,7 +28,7 @@ def load(net: Net, weights: Mapping[str, np.ndarray]) -> None:
         if np.shape(weights[name]) != array.shape:
             came = np.shape(weights[name])
             raise ValueError(f"weight {name} has shape {came}; wanted {array.shape}; check width, inputs and outputs")
-    for layer in layers(net.brick):
+    for layer in net.layers:
         for local in layer.operator.parameter_shapes():
             name = layer.full_name(local)
             net.parameters[name][...] = _to_engine(layer, np.asarray(weights[name]))
@@ -39,7 +39,7 @@ def load(net: Net, weights: Mapping[str, np.ndarray]) -> None:
 def export(net: Net) -> dict[str, np.ndarray]:
     """Copies of parameters and running statistics in PyTorch's names and layout."""
     arrays = {}
-    for layer in layers(net.brick):
+    for layer in net.layers:
         for local in layer.operator.parameter_shapes():
             name = layer.full_name(local)
             arrays[name] = np.array(_to_pytorch(layer, net.parameters[name]))

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from pocket.contract import Epoch, Step
+from pocket.engine.nn import Layer, Net
+from pocket.engine.ops.linear import Linear
 from pocket.engine.tensor import Tape
 from pocket.engine.train import Trainer, train
 
@@ -62,7 +64,9 @@ class Watch:
 def test_numpys_float64_numbers_widen_nothing(model, optimizer):
     wide = {"learning_rate": np.float64(0.1), "weight_decay": np.float64(1e-3), "momentum": np.float64(0.9)}
     a_job = job(model, optimizer, dtype="float32", **wide)
-    a_job.weights["fc.weight" if model == "resnet" else "fc2.weight"] *= np.sqrt(2)
+    name = "fc.weight" if model == "resnet" else "fc2.weight"
+    a_job.weights[name] = a_job.weights[name] * np.sqrt(2)
+    assert a_job.weights[name].dtype == np.float64
     watch = Watch()
     trainer = Trainer(a_job, [watch])
     for number, batch in zip(range(3), a_job.batches(0), strict=False):
@@ -87,7 +91,7 @@ def test_a_float64_batch_is_cast_to_the_nets_type():
 
 def test_pixels_do_not_wrap():
     trainer = Trainer(job("mlp", dtype="float32"))
-    standardise = trainer.net.brick.bricks[0].operator
+    standardise = trainer.net.layers[0].operator
     x = np.zeros((1, 1, 3, 3), np.uint8)
     x[0, 0, 1], x[0, 0, 2] = 1, 255
     y, _ = standardise.forward((x,), {}, {}, None, True)
@@ -105,6 +109,12 @@ def test_predict_of_the_epoch_uses_running_statistics():
     one_by_one = np.concatenate([epoch.predict(x[i : i + 1]) for i in range(len(x))])
     np.testing.assert_allclose(whole, one_by_one, rtol=1e-9, atol=1e-12)
     assert sum(isinstance(event, Step) for event in events) == UPDATES
+
+
+@pytest.mark.parametrize("name", ["", "fc"])
+def test_two_layers_of_one_name_are_refused(name):
+    with pytest.raises(ValueError, match=f"two layers have a parameter '{name + '.' if name else ''}weight'"):
+        Net([Layer(Linear(4, 3), name), Layer(Linear(3, 2), name)])
 
 
 def test_labels_outside_the_classes_stop_training_before_an_update():
