@@ -129,6 +129,11 @@ class Tape:
 
     def backward(self, output: Tensor, scale: float = 1.0) -> None:
         """Adds to every parameter gradient and leaves the gradients of leaves; the tape is empty afterwards."""
+        if not output.link.wanted:
+            raise ValueError(
+                "backward of a tensor that depends on nothing with a gradient; wanted buffers for some: bind an "
+                "optimizer's with Net.use_gradients, or make an input Tensor(..., wants_gradient=True)"
+            )
         seed = memory.empty(output.data.shape, output.data.dtype)
         seed.fill(scale)
         output.link.gradient = seed

@@ -162,3 +162,11 @@ def test_observer_sees_layer_incoming_and_outgoing():
 def test_backward_without_a_tape_says_so():
     with pytest.raises(ValueError, match="no tape recorded"):
         leaf(1.0).backward()
+
+
+def test_backward_where_nothing_wants_a_gradient_says_what_to_do():
+    tape = Tape()
+    layer, x = Linear(2, 1, bias=False), Tensor(np.ones((1, 2)))
+    y = tape.apply(layer, (x,), {"weight": np.ones((1, 2))})
+    with pytest.raises(ValueError, match=r"Net\.use_gradients"):
+        y.backward()
