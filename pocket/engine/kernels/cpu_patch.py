@@ -17,8 +17,8 @@ def output_size(H: int, W: int, kernel, stride, padding) -> tuple[int, int]:
     return (H + 2 * padding[0] - kernel[0]) // stride[0] + 1, (W + 2 * padding[1] - kernel[1]) // stride[1] + 1
 
 
-def _rows_of_a_strip(values: int, itemsize: int) -> int:
-    return max(1, STRIP_BYTES // (values * itemsize))
+def _rows_of_a_strip(Wo: int, w: np.ndarray, itemsize: int) -> int:
+    return max(1, STRIP_BYTES // (Wo * w.shape[0] * w.shape[1] * w.shape[2] * itemsize))
 
 
 class Strips:
@@ -29,7 +29,7 @@ class Strips:
         self.Ho, self.Wo = output_size(H, W, w.shape[:2], stride, padding)
         self.groups = C // self.inputs
         self.outputs = outputs // self.groups
-        self.rows = _rows_of_a_strip(self.Wo * kernel_h * kernel_w * self.inputs, x.itemsize)
+        self.rows = _rows_of_a_strip(self.Wo, w, x.itemsize)
         self.padded = memory.zeros((H + 2 * padding[0], W + 2 * padding[1], C), x.dtype)
         self.image = self.padded[padding[0] : padding[0] + H, padding[1] : padding[1] + W]
         h, v, c = self.padded.strides
