@@ -44,6 +44,8 @@ class TestLastGroupOfTwoInGroupsOfFour:
             line.optimizer.step()
             line.optimizer.zero_grad()
         assert line.optimizer.finish()
+        assert not line.optimizer.finish()
+        assert line.optimizer.gradients["weight"] == 0
         assert gradients == pytest.approx([-35, -111.65], rel=1e-9)
         assert line.w["weight"].item() == pytest.approx(1.4665, rel=1e-9)
 

@@ -11,18 +11,6 @@ from pocket.engine.initialise import INITIALISATIONS, initial_weights
 IMAGE = (64, 64, 3)
 
 
-def parameters_of(weights):
-    return {name: w for name, w in weights.items() if "running" not in name and "tracked" not in name}
-
-
-@pytest.mark.parametrize(
-    ("model", "image", "count"), [("simple_cnn", IMAGE, 1_143_690), ("resnet", (32, 32, 3), 4_622_410)]
-)
-def test_parameters_are_as_many_as_stated(model, image, count):
-    weights = initial_weights(model, image, 10, 1.0, "he", 0)
-    assert sum(w.size for w in parameters_of(weights).values()) == count
-
-
 @pytest.mark.parametrize(
     ("model", "shape", "width"),
     [

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from pocket.contract import Epoch, Step
 from pocket.engine.nn import Layer, Net
 from pocket.engine.ops.linear import Linear
 from pocket.engine.tensor import Tape
-from pocket.engine.train import Trainer, train
+from pocket.engine.train import Trainer
 
 from .tenfold import SHAPES, UPDATES, WIDTHS, engine_losses, job
 
@@ -98,17 +97,6 @@ def test_pixels_do_not_wrap():
     wanted = (x.astype(np.float64) / 255 - [0.4, 0.5, 0.6]) / [0.2, 0.25, 0.3]
     np.testing.assert_allclose(y, wanted, rtol=1e-6)
     assert y.dtype == np.float32
-
-
-def test_predict_of_the_epoch_uses_running_statistics():
-    a_job = job("simple_cnn", "momentum", dtype="float64")
-    events = list(train(a_job))
-    epoch = next(event for event in events if isinstance(event, Epoch))
-    x = next(a_job.batches(0)).x
-    whole = epoch.predict(x)
-    one_by_one = np.concatenate([epoch.predict(x[i : i + 1]) for i in range(len(x))])
-    np.testing.assert_allclose(whole, one_by_one, rtol=1e-9, atol=1e-12)
-    assert sum(isinstance(event, Step) for event in events) == UPDATES
 
 
 @pytest.mark.parametrize("name", ["", "fc"])

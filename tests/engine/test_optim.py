@@ -102,34 +102,18 @@ def test_buffers_come_from_the_pool_in_their_categories():
     assert pool.live_bytes == 0
 
 
-def run(gradients, accumulation_steps, learning_rate=0.1):
-    """Feed one gradient a micro-batch in the second spelling; the parameter after each step, and at the end."""
-    p = np.array([1.0])
-    optimizer = optim.Optimizer({"p": p}, optim.SGD(momentum=0.9), learning_rate, accumulation_steps)
-    history = []
-    for gradient in gradients:
+def test_updates_only_at_the_kth_micro_batch():
+    p, history = np.array([1.0]), []
+    optimizer = optim.Optimizer({"p": p}, optim.SGD(momentum=0.9), 0.1, accumulation_steps=2)
+    for gradient in (1.0, 2.0, 3.0, 4.0):
         optimizer.gradients["p"] += gradient
         optimizer.step()
         optimizer.zero_grad()
         history.append(p[0])
-    flushed = optimizer.finish()
-    return history, p[0], flushed, optimizer
-
-
-def test_updates_only_at_the_kth_micro_batch():
-    history, _, _, optimizer = run([1.0, 2.0, 3.0, 4.0], 2)
     assert history[0] == 1.0
     assert history[1] == history[2] == pytest.approx(1 - 0.1 * 1.5)
     assert history[3] == pytest.approx(1 - 0.1 * 1.5 - 0.1 * (0.9 * 1.5 + 3.5))
     assert optimizer.updates == 2
-
-
-def test_finish_divides_a_last_group_by_its_own_size():
-    _, at_end, flushed, optimizer = run([1.0, 2.0, 3.0], 2)
-    assert flushed
-    assert at_end == pytest.approx(1 - 0.1 * 1.5 - 0.1 * (0.9 * 1.5 + 3.0))
-    assert optimizer.gradients["p"] == 0
-    assert not optimizer.finish()
 
 
 def test_zero_grad_inside_a_group_does_nothing():
