@@ -99,7 +99,7 @@ def test_pairs_show_both_allocators_and_machine_and_overhead_have_sections(built
     assert "PyTorch, allocator raised" in shown
     assert re.search(r"engine train \d+ 0\.30 0\.30 1\.70", section(built[2], "overhead"))
     machine = section(built[2], "machine")
-    for text in ("torch 2.14.1", "cupy none: not installed", "SkylakeX", "memory 8.00 GiB"):
+    for text in ("torch 2.14.1", "cupy none: not installed", "BLAS kernel SkylakeX", "SkylakeX", "memory 8.00 GiB"):
         assert text in machine
 
 
@@ -251,3 +251,66 @@ def test_an_overhead_above_a_second_is_marked(built, tmp_path):
     page = again(built[0], tmp_path, {run.id: {"seconds": seconds}})
     assert re.search(r"PyTorch train \d+ 0\.30 1\.40 over 1\.0 s", section(page, "overhead"))
     assert "over 1.0 s" not in section(built[2], "overhead")
+
+
+def test_a_pairs_columns_have_names_of_their_own_and_the_self_test_stands_below(built):
+    shown = section(built[2], "engine_vs_torch")
+    assert "first opponent step of the first ms step of the opponent ms step ratio, engine / PyTorch ×" in shown
+    assert re.search(r"PyTorch against itself on this machine: (0\.99|1\.0)\d+ \(\d\.\d+–\d\.\d+\)\.", shown)
+    own = section(built[2], "self_test")
+    assert "step ratio, first / opponent ×" in own
+    assert "on this machine" not in own
+    assert "Dashed: 1, both take the same time." in shown
+
+
+def test_no_band_is_promised_where_one_seed_has_none(built):
+    one, three = section(built[2], "tabular"), section(built[2], "engine_vs_torch")
+    assert "Training loss over epoch; one seed." in one
+    assert "R², test loss, training loss: one seed" in one
+    assert "mean over seeds" not in one
+    assert "Test accuracy over epoch; mean over seeds, band: 95 % interval." in three
+
+
+def test_what_a_trainer_never_has_is_told_once(built):
+    notes = section(built[2], "batch_sweep")
+    assert "No reserved peak for PyTorch: PyTorch's CPU allocator keeps no pool." in notes
+
+
+def test_what_some_rows_lack_is_told_row_by_row(built, tmp_path):
+    run = pick(built[0], kind="train", trainer="engine", batch_size=128)
+    values = synthetic.body(run)["values"]
+    values["memory"] |= {"reserved_peak_bytes": None, "reserved_peak_bytes_reason": "not asked"}
+    page = again(built[0], tmp_path, {run.id: {"values": values}})
+    assert "No reserved peak for engine batch size 128: not asked." in section(page, "batch_sweep")
+
+
+def test_last_batches_are_one_sentence(built, tmp_path):
+    changes = {}
+    for batch, rest in ((64, 29), (128, 29), (256, 157)):
+        text = f"the last batch of each epoch has {rest} of {batch} samples, and its loss is the mean over those {rest}"
+        for run in built[0].experiment("batch_sweep").runs:
+            if run.settings["batch_size"] == batch:
+                changes[run.id] = {"data": {"id": "digits", "digest": "0" * 64, "notes": [text, "they are small"]}}
+    shown = section(again(built[0], tmp_path, changes), "batch_sweep")
+    wanted = "The last batch of each epoch has 29 of 64, 29 of 128 or 157 of 256 samples, and its loss is the mean over"
+    assert f"{wanted} those. They are small." in shown
+
+
+def test_the_machine_is_told_without_the_parts_of_a_pair_and_each_library_once(built, tmp_path):
+    plan = built[0]
+    worker = synthetic.MACHINE | {"torch": "2.14.1+cu130", "sides": {"a": {"blas": {"library": "openblas"}}}}
+    page = again(plan, tmp_path, {run.id: {"machine": worker} for run in plan.runs[:3]})
+    machine = section(page, "machine")
+    assert "torch 2.14.1+cu130 " in machine
+    assert "2.14.1 (" not in machine
+    assert "sides" not in machine
+    other = again(plan, tmp_path, {plan.runs[0].id: {"machine": synthetic.MACHINE | {"torch": "2.13.0"}}})
+    assert "2.13.0 (1 runs)" in section(other, "machine")
+
+
+def test_the_glossary_says_how_to_read_ratios_and_peaks(built):
+    glossary = section(built[2], "glossary")
+    assert "below 1 the first is faster" in glossary
+    assert "one run of two processes" in glossary
+    assert "live may stand slightly above reserved" in glossary
+    assert "the cell shows a dash" in glossary

@@ -18,15 +18,19 @@ show: {table: {rows: [trainer, memory_format], columns: [first_losses]}}
 LOSSES = {"engine": 1.01, "channels_last": 1.0, "contiguous": 1.03}
 
 
-@pytest.fixture
-def members(tmp_path):
-    plan = plan_of(tmp_path / "experiments", {"losses": BOTH_FORMATS})
+def trained(folder, losses):
+    plan = plan_of(folder / "experiments", {"losses": BOTH_FORMATS})
     for run in plan.runs:
         values = body(run)["values"]
-        first = LOSSES[run.settings.get("memory_format", "engine")]
+        first = losses[run.settings.get("memory_format", "engine")]
         values["updates"]["loss"] = [first] * len(values["updates"]["loss"])
-        write_record(run, tmp_path / "results", {"values": values})
-    return list(outcomes(plan.runs, tmp_path / "results").values())
+        write_record(run, folder / "results", {"values": values})
+    return list(outcomes(plan.runs, folder / "results").values())
+
+
+@pytest.fixture
+def members(tmp_path):
+    return trained(tmp_path, LOSSES)
 
 
 def columns(sheet):
@@ -45,3 +49,20 @@ def test_pytorchs_own_spread_stands_beside_the_engines_difference(members):
 def test_one_format_alone_has_no_spread_of_its_own(members):
     (sheet,) = first_losses([one for one in members if one.run.settings.get("memory_format") != "contiguous"])
     assert set(columns(sheet)) == {"update", "engine", "PyTorch", "engine from PyTorch"}
+    assert sheet["closing"] == ""
+
+
+@pytest.mark.parametrize(
+    ("engine", "contiguous", "ending", "failed"),
+    [
+        (1.01, 1.03, "1.0e-02, largest |PyTorch, N C H W - PyTorch| 3.0e-02, ratio 0.33; at most 3 wanted.", False),
+        (0.875, 1.03125, "1.2e-01, largest |PyTorch, N C H W - PyTorch| 3.1e-02, ratio 4.00; at most 3 wanted.", True),
+        (1.0, 1.0, "0.0e+00, largest |PyTorch, N C H W - PyTorch| 0.0e+00: no ratio; at most 3 wanted.", False),
+        (1.5, 1.0, "5.0e-01, largest |PyTorch, N C H W - PyTorch| 0.0e+00: no ratio; at most 3 wanted.", True),
+    ],
+)
+def test_a_line_judges_the_difference_by_pytorchs_own(tmp_path, engine, contiguous, ending, failed):
+    losses = {"engine": engine, "channels_last": 1.0, "contiguous": contiguous}
+    (sheet,) = first_losses(trained(tmp_path, losses))
+    assert sheet["closing"] == f"Largest |engine - PyTorch| {ending}"
+    assert sheet["failed"] is failed

@@ -9,6 +9,16 @@ from pocket.bench.page.sheet import Sheet, column, number_cell, sheet, text_cell
 from pocket.bench.page.unit import quantity_text, setting_value
 
 ALLOWED_OVERHEAD_SECONDS = 1.0
+LABELS = {
+    "cpu": "CPU",
+    "gpu": "GPU",
+    "blas": "BLAS",
+    "cuda": "CUDA",
+    "os": "system",
+    "libc": "C library",
+    "uuid": "UUID",
+}
+SEEN_TWICE = ("sides",)  # what each process of a pair saw for itself; the whole holds it, the first process first
 
 
 def machine_line(found: Iterable[Outcome]) -> str:
@@ -50,17 +60,29 @@ def machine_sheet(found: Iterable[Outcome]) -> Sheet:
         for name, text in _flat(machine):
             seen = values.setdefault(name, {})
             seen[text] = seen.get(text, 0) + 1
+    if "torch" in values:
+        values["torch"] = _one_name(values["torch"])
     rows = []
     for name, seen in values.items():
         told = ", ".join(text if len(seen) == 1 else f"{text} ({n} runs)" for text, n in seen.items())
-        label = name.replace("_", " ")
+        label = " ".join(LABELS.get(word, word) for word in name.replace("_", " ").split())
         rows.append({"name": name, "cells": [text_cell("field", label), text_cell("value", told)]})
     return sheet("machine", [column("field"), column("value")], rows)
 
 
+def _one_name(seen: Mapping[str, int]) -> dict[str, int]:
+    """`2.14.1` is `2.14.1+cu130` as a wheel names it that leaves out for which CUDA it was built."""
+    whole: dict[str, int] = {}
+    for text, runs in seen.items():
+        longer = [other for other in seen if other.startswith(f"{text}+")]
+        name = longer[0] if len(longer) == 1 else text
+        whole[name] = whole.get(name, 0) + runs
+    return whole
+
+
 def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
     for name, inner in value.items():
-        if name.endswith("_reason"):
+        if name.endswith("_reason") or name in SEEN_TWICE:
             continue
         if isinstance(inner, Mapping):
             yield from _flat(inner, f"{prefix}{name} ")

@@ -1,20 +1,21 @@
 """One experiment's section of the page, as plain data for the template."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from pocket.bench.draw.plot import plot_paths
-from pocket.bench.judge.collate import table, table_names
+from pocket.bench.judge.collate import Row, table, table_names
 from pocket.bench.judge.outcome import Outcome, count
 from pocket.bench.judge.pairing import pairs
 from pocket.bench.judge.quantity import QUANTITIES
 from pocket.bench.judge.series import plots
 from pocket.bench.page.answer import answer
 from pocket.bench.page.inline import inline
-from pocket.bench.page.sheet import Sheet, experiment_sheet
+from pocket.bench.page.sheet import Sheet, experiment_sheet, spread_words
 from pocket.bench.page.side_by_side import first_losses, pair_sheet, runs_sheet
 from pocket.bench.page.unit import setting_words
 from pocket.bench.plan.spec import Experiment
@@ -39,15 +40,15 @@ def section(
         "stale": sum(one.stale for one in members),
         "plots": [_plot(number, data, results) for data in plots(experiment, found)],
         "table": experiment_sheet(experiment, found),
-        "tables": _tables(experiment, members),
+        "tables": _tables(experiment, members, found),
         "notes": _notes(experiment, found),
         "runs": runs_sheet(members, experiment.name, told),
     }
 
 
-def _tables(experiment: Experiment, members: Sequence[Outcome]) -> list[Sheet]:
+def _tables(experiment: Experiment, members: Sequence[Outcome], found: Mapping[str, Outcome]) -> list[Sheet]:
     measured = pairs(members)
-    tables = [pair_sheet(measured, experiment.name)] if measured else []
+    tables = [pair_sheet(measured, experiment.name, pairs(found.values()))] if measured else []
     columns = experiment.show.get("table", {}).get("columns", [])
     return tables + (first_losses(members) if "first_losses" in columns else [])
 
@@ -61,7 +62,9 @@ def _plot(number: int, data: Mapping[str, Any], results: Path) -> dict[str, Any]
     except (OSError, ValueError) as wrong:
         raise Mistake(f"{path} is no plot ({wrong}): draw it with pocket bench plots {data['experiment']}") from wrong
     label = data["y"]["label"][0].upper() + data["y"]["label"][1:]
-    caption = f"{label} over {data['x']['label']}; {data['y']['spread']}."
+    spread = spread_words(data["y"]["spread"], max((n for one in data["series"] for n in one["n"]), default=0))
+    equal = " Dashed: 1, both take the same time." if data["y"]["unit"] == "ratio" else ""
+    caption = f"{label} over {data['x']['label']}; {spread}.{equal}"
     figure = f"{number}.{data['plot']}"
     return {"name": name, "number": figure, "svg": svg, "label": caption, "caption": caption, "notes": data["notes"]}
 
@@ -85,7 +88,20 @@ def _of_the_data(experiment: Experiment, found: Mapping[str, Outcome]) -> list[s
     """What the records say of their samples, each sentence once."""
     records = [found[run.id].record or {} for run in experiment.runs]
     texts = [text for record in records for text in (record.get("data") or {}).get("notes", [])]
-    return [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(texts)]
+    return [f"{text[0].upper()}{text[1:]}." for text in _joined(list(dict.fromkeys(texts)))]
+
+
+_REST = re.compile(r"the last batch of each epoch has (\d+ of \d+) samples, and its loss is the mean over those \d+")
+
+
+def _joined(texts: Sequence[str]) -> list[str]:
+    """What is said of the last batch at several batch sizes as one sentence, in the place of the first."""
+    rests = [found.group(1) for text in texts if (found := _REST.fullmatch(text))]
+    if len(rests) < 2:
+        return list(texts)
+    listed = f"{', '.join(rests[:-1])} or {rests[-1]}"
+    whole = f"the last batch of each epoch has {listed} samples, and its loss is the mean over those"
+    return list(dict.fromkeys(whole if _REST.fullmatch(text) else text for text in texts))
 
 
 def _note(text: str, status: str = "", number: int = 0) -> dict[str, Any]:
@@ -93,10 +109,26 @@ def _note(text: str, status: str = "", number: int = 0) -> dict[str, Any]:
 
 
 def _absences(experiment: Experiment, found: Mapping[str, Outcome]) -> list[str]:
-    told: dict[tuple[str, str], list[str]] = {}
-    for row in table(experiment, found):
+    """Numbers that are not there and why."""
+    shown = table(experiment, found)
+    told: dict[tuple[str, str], list[Row]] = {}
+    for row in shown:
         for name in table_names(experiment)[1]:
             cell = row.cells[name]
             if cell.estimate is None and cell.reason:
-                told.setdefault((QUANTITIES[name].label, cell.reason), []).append(" ".join(setting_words(row.key)))
-    return [f"No {label} for {', '.join(rows)}: {reason}." for (label, reason), rows in told.items()]
+                told.setdefault((name, cell.reason), []).append(row)
+    said = []
+    for (name, reason), rows in told.items():
+        having = {row.key.get("trainer") for row in shown if row.cells[name].estimate}
+        said.append(f"No {QUANTITIES[name].label} for {_whose(rows, having)}: {reason}.")
+    return said
+
+
+def _whose(lacking: Sequence[Row], having: Set[Any]) -> str:
+    """The rows in words: a trainer's name alone where none of its rows has the number."""
+    trainers = [row.key.get("trainer") for row in lacking]
+    keys = [
+        row.key if trainer is None or trainer in having else {"trainer": trainer}
+        for row, trainer in zip(lacking, trainers, strict=True)
+    ]
+    return ", ".join(dict.fromkeys(" ".join(setting_words(key)) or "all runs" for key in keys))

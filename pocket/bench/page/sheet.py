@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pocket.bench.judge.collate import Cell, Row, setting_text, table, table_names
+from pocket.bench.judge.curve import CURVES
 from pocket.bench.judge.outcome import Outcome, count
-from pocket.bench.judge.quantity import QUANTITIES, Quantity
+from pocket.bench.judge.quantity import PEAKS, QUANTITIES, SEEDS, Quantity
 from pocket.bench.judge.stats import Estimate
 from pocket.bench.page.unit import GIB, MIB, SHOWN, setting_label, setting_value, setting_words, shown
 from pocket.bench.plan.spec import Experiment
@@ -32,7 +33,13 @@ def number_cell(name: str, value: float | None, text: str, **more: Any) -> Sheet
 
 
 def sheet(name: str, columns: Sequence[Sheet], rows: Iterable[Sheet], caption: str = "", title: str = "") -> Sheet:
-    return {"name": name, "columns": list(columns), "rows": list(rows), "caption": caption, "title": title}
+    whole = {"name": name, "columns": list(columns), "rows": list(rows), "caption": caption, "title": title}
+    return whole | {"closing": "", "failed": False}
+
+
+def closed(whole: Sheet, closing: str, failed: bool) -> Sheet:
+    """The sheet with a line below it that judges its rows."""
+    return whole | {"closing": closing, "failed": failed}
 
 
 def experiment_sheet(experiment: Experiment, found: Mapping[str, Outcome]) -> Sheet:
@@ -47,14 +54,23 @@ def experiment_sheet(experiment: Experiment, found: Mapping[str, Outcome]) -> Sh
         for name in quantities
     ]
     body = [_row(row, names, quantities, units) for row in rows]
-    return sheet(f"table {experiment.name}", columns, body, _spreads(quantities))
+    return sheet(f"table {experiment.name}", columns, body, _spreads(quantities, rows))
 
 
-def _spreads(quantities: Sequence[str]) -> str:
+ALONE = {SEEDS: "one seed", CURVES["loss_curve"].spread: "one seed", PEAKS: "one run"}
+
+
+def spread_words(spread: str, most: int) -> str:
+    """What an interval is of, or that `most` values at one place give none."""
+    return ALONE.get(spread, spread) if most < 2 else spread
+
+
+def _spreads(quantities: Sequence[str], rows: Sequence[Row]) -> str:
     """Which value and interval each column shows."""
     told: dict[str, list[str]] = {}
     for name in quantities:
-        told.setdefault(QUANTITIES[name].spread, []).append(QUANTITIES[name].label)
+        most = max((e.n for row in rows if (e := row.cells[name].estimate)), default=0)
+        told.setdefault(spread_words(QUANTITIES[name].spread, most), []).append(QUANTITIES[name].label)
     said = "; ".join(f"{', '.join(labels)}: {spread}" for spread, labels in told.items())
     return f"{said[0].upper()}{said[1:]}." if said else ""
 

@@ -1,6 +1,7 @@
 """Two trainers side by side in tables of their own: the first ten losses, and pairs that took turns."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pocket.bench.judge.collate import canonical
 from pocket.bench.judge.contrast import HOW
@@ -8,9 +9,11 @@ from pocket.bench.judge.curve import CURVES, FIRST
 from pocket.bench.judge.outcome import Outcome
 from pocket.bench.judge.pairing import Pair
 from pocket.bench.page.redo import run_command
-from pocket.bench.page.sheet import Sheet, column, number_cell, sheet, text_cell
+from pocket.bench.page.sheet import Sheet, closed, column, number_cell, sheet, text_cell
 from pocket.bench.page.telling import interval_text
-from pocket.bench.page.unit import per_cent, setting_value, setting_words, shown
+from pocket.bench.page.unit import TRAINERS, per_cent, setting_value, setting_words, shown
+
+ALLOWED_RATIO = 3  # rounding in another order may part losses by a few times what a change of format does
 
 
 def first_losses(members: Sequence[Outcome]) -> list[Sheet]:
@@ -64,28 +67,61 @@ def _losses_sheet(sides: Mapping[str, Outcome], every: Sequence[Mapping[str, Out
     where = f", {', '.join(setting_words(own))}" if own else ""
     title = f"The first {FIRST} losses side by side{where}"
     caption = f"Seed {settings['seed']}, FP32, the same weights and batches. Differences: |a - b| / |b|."
-    return sheet(title, columns, rows, caption, title)
+    made = sheet(title, columns, rows, caption, title)
+    return closed(made, *_judged(losses)) if len(shown_sides) == 3 else made
+
+
+def _judged(losses: Mapping[str, Sequence[float | None]]) -> tuple[str, bool]:
+    """How far the engine parts from PyTorch, against how far PyTorch's two formats part from each other."""
+    engine, itself = (_farthest(losses[name], losses["PyTorch"]) for name in ("engine", "PyTorch, N C H W"))
+    if engine is None or itself is None:
+        return "A loss is not finite, so the differences cannot be compared.", True
+    told = f"Largest |engine - PyTorch| {engine:.1e}, largest |PyTorch, N C H W - PyTorch| {itself:.1e}"
+    if not itself:
+        return f"{told}: no ratio; at most {ALLOWED_RATIO} wanted.", engine > 0
+    ratio = engine / itself
+    return f"{told}, ratio {ratio:.2f}; at most {ALLOWED_RATIO} wanted.", ratio > ALLOWED_RATIO
+
+
+def _farthest(first: Sequence[float | None], second: Sequence[float | None]) -> float | None:
+    differences = [None if a is None or b is None else abs(a - b) for a, b in zip(first, second, strict=False)]
+    return None if not differences or None in differences else max(d for d in differences if d is not None)
 
 
 def _relative(a: float | None, b: float | None) -> float | None:
     return abs(a - b) / abs(b) if a is not None and b else None
 
 
-def pair_sheet(measured: Sequence[Pair], name: str) -> Sheet:
-    """Each pair: both sides, their median step, the ratio with its interval, and for A/A whether it can be trusted."""
+def pair_sheet(measured: Sequence[Pair], name: str, every: Sequence[Pair]) -> Sheet:
+    """Each pair: both sides, their median step, the ratio with its interval. `every` pair of the plan holds a trainer
+    against itself, whose ratio says how far two processes of the same code part."""
+    names = {(_name(one.a), _name(one.b)) for one in measured}
+    whose = " / ".join(*names) if len(names) == 1 and len(set(*names)) == 2 else "first / opponent"
     columns = [
         column("first"),
         column("opponent"),
-        column("first", True, "ms", "median of its steps"),
-        column("opponent", True, "ms", "median of its steps"),
-        column("ratio", True, "×"),
+        column("step of the first", True, "ms", "median of its steps"),
+        column("step of the opponent", True, "ms", "median of its steps"),
+        column(f"step ratio, {whose}", True, "×", "below 1 the first is faster"),
         column("interval", True),
         column("quads", True),
     ]
     rows = [{"name": pair.outcome.run.id, "cells": _pair_cells(pair)} for pair in measured]
     title = "Taken in turns (A B B A)"
     caption = "Median over quads of blocks; the opponent's faster allocator setting is the one that counts."
+    if not all(pair.itself for pair in measured):
+        caption += "".join(_parting(pair) for pair in every if pair.itself)
     return sheet(f"pairs {name}", columns, rows, caption, title)
+
+
+def _name(side: Mapping[str, Any]) -> str:
+    return TRAINERS.get(side["trainer"], side["trainer"])
+
+
+def _parting(itself: Pair) -> str:
+    interval = interval_text(itself.ratio, "ratio")
+    told = f" ({interval})" if interval else ""
+    return f" {_name(itself.a)} against itself on this machine: {shown(itself.ratio.value, 'ratio')[0]}{told}."
 
 
 def _pair_cells(pair: Pair) -> list[Sheet]:
