@@ -261,6 +261,15 @@ def test_a_page_that_says_which_records_are_stale_is_right(copied):
     assert verify(plan, results).problems[0].startswith("1 record became stale since the page was made")
 
 
+def test_a_page_of_nothing_but_stale_records_is_right(copied):
+    plan, results = copied
+    make_stale(plan, results, len(plan.runs))
+    for experiment in plan.experiments:
+        write_table(experiment, results)
+    write_report(plan, results)
+    assert verify(plan, results) == Verification((), ())
+
+
 def test_a_failed_record_that_is_stale_as_well_is_seen_on_the_page(copied):
     plan, results = copied
     run = plan.runs[0]
