@@ -162,6 +162,15 @@ def test_axes_carry_units_and_error_bars_the_interval():
     assert sorted(point[1] for point in segments[0]) == pytest.approx([8.0, 13.0])
 
 
+@pytest.mark.parametrize("ratios", [[0.57, 0.87], [1.4, 2.5]])
+@pytest.mark.parametrize("kind", ["line", "bars"])
+def test_a_plot_of_ratios_shows_the_line_of_equality(ratios, kind):
+    (axes,) = draw(data(series(ratios), kind=kind, unit="ratio", y="step_ratio")).axes
+    low, high = axes.get_ylim()
+    assert low < 1 < high
+    assert any(set(line.get_ydata()) == {1.0} for line in axes.lines)
+
+
 def test_an_interval_that_reaches_zero_stays_above_it_on_a_logarithmic_axis():
     figure = draw(data(series([10.0, 20.0], spread=(-5.0, 40.0)), scale="log", unit=""))
     (segments,) = [line.get_segments() for line in figure.axes[0].collections]

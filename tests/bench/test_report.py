@@ -255,10 +255,10 @@ def test_an_overhead_above_a_second_is_marked(built, tmp_path):
 
 def test_a_pairs_columns_have_names_of_their_own_and_the_self_test_stands_below(built):
     shown = section(built[2], "engine_vs_torch")
-    assert "first opponent step of the first ms step of the opponent ms step ratio, engine / PyTorch ×" in shown
+    assert "first opponent first's step ms opponent's step ms engine / PyTorch ×" in shown
     assert re.search(r"PyTorch against itself on this machine: (0\.99|1\.0)\d+ \(\d\.\d+–\d\.\d+\)\.", shown)
     own = section(built[2], "self_test")
-    assert "step ratio, first / opponent ×" in own
+    assert "opponent's step ms first / opponent ×" in own
     assert "on this machine" not in own
     assert "Dashed: 1, both take the same time." in shown
 

@@ -71,6 +71,8 @@ def _scale(axes: Axes, data: Data, log: bool) -> None:
         axes.set_ylim(bottom=0)
     axes.grid(axis="y", color=GRID, alpha=0.35, linewidth=0.5)
     if data["y"]["unit"] == "ratio" and finite(data):
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0.95), max(high, 1.05))  # what equals is seen, however far the ratios are from it
         axes.axhline(1.0, color=INK, linewidth=0.8, linestyle=(0, (2, 2)))
 
 

@@ -91,6 +91,8 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, str
             yield f"{prefix}{name}", f"none: {reason}" if reason else "none"
         elif name.endswith("_bytes") and isinstance(inner, int | float):
             yield f"{prefix}{name.removesuffix('_bytes')}", quantity_text(inner, "bytes")
+        elif isinstance(inner, bool):
+            yield f"{prefix}{name}", "yes" if inner else "no"
         else:
             yield f"{prefix}{name}", ", ".join(map(str, inner)) if isinstance(inner, list) else str(inner)
 

@@ -100,9 +100,9 @@ def pair_sheet(measured: Sequence[Pair], name: str, every: Sequence[Pair]) -> Sh
     columns = [
         column("first"),
         column("opponent"),
-        column("step of the first", True, "ms", "median of its steps"),
-        column("step of the opponent", True, "ms", "median of its steps"),
-        column(f"step ratio, {whose}", True, "×", "below 1 the first is faster"),
+        column("first's step", True, "ms", "median of its steps"),
+        column("opponent's step", True, "ms", "median of its steps"),
+        column(whose, True, "×", "ratio of step times: below 1 the first is faster"),
         column("interval", True),
         column("quads", True),
     ]
