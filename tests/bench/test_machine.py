@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from pocket.bench.machine import gpu, machine
+from pocket.bench.machine import blas, gpu, machine
 from pocket.bench.supervisor import allocator, process
 from pocket.mistake import Mistake
 
@@ -174,3 +174,16 @@ def test_the_allocators_thresholds_take_effect(malloc):
 def test_an_unknown_allocator_setting_is_refused():
     with pytest.raises(ValueError, match="malloc is 'tiny'; wanted 'default' or 'raised'"):
         allocator.environment("tiny", {})
+
+
+def test_numpys_own_blas_is_named_beside_another_copy(monkeypatch):
+    def pool(folder, version):
+        path = str(blas.SITE / folder / "libopenblas.so")
+        kind = {"user_api": "blas", "internal_api": "openblas", "architecture": "Zen"}
+        return {**kind, "filepath": path, "version": version}
+
+    both = [pool("scipy.libs", "1"), pool("numpy.libs", "2")]
+    monkeypatch.setattr(blas, "threadpool_info", lambda: both)
+    assert blas.blas()["blas"]["version"] == "2"
+    monkeypatch.setattr(blas, "threadpool_info", lambda: both[:1])
+    assert blas.blas()["blas"]["version"] == "1"  # a NumPy that was built against a shared one
