@@ -46,4 +46,8 @@ class Input:
         if not self.images:
             return x.to(self.dtype).sub(self.shift).mul_(self.scale)
         rows = x.reshape(*x.shape[:2], -1).to(self.dtype).sub_(self.shift).mul_(self.scale)
-        return rows.view(x.shape).permute(0, 3, 1, 2).contiguous(memory_format=self.format)
+        pixels = rows.view(x.shape).permute(0, 3, 1, 2)
+        if self.format == torch.channels_last:
+            return pixels
+        # not contiguous(): one channel satisfies both formats as it lies, and convolutions read theirs off the strides
+        return pixels.clone(memory_format=self.format)

@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -77,3 +79,22 @@ def test_a_card_that_is_not_there_is_said(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="finds no CUDA card here; set device: cpu"):
         next(train(image_job("mlp", device="cuda")))
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize("name", ["channels_last", "contiguous"])
+def test_strides_of_one_channel_too_say_which_format_is_meant(name, channels):
+    job = dataclasses.replace(
+        image_job("simple_cnn", parts=1, memory_format=name),
+        input_shape=(8, 16, channels),
+        input_mean=np.full(channels, 0.5, np.float32),
+        input_std=np.full(channels, 0.25, np.float32),
+    )
+    inputs = training.Input(job, torch.device("cpu"))
+    x = inputs.normalise(inputs.send(np.zeros((2, 8, 16, channels), np.uint8)))
+    area = 8 * 16
+    wanted = {
+        "channels_last": (area * channels, 1, 16 * channels, channels),
+        "contiguous": (area * channels, area, 16, 1),
+    }
+    assert x.stride() == wanted[name]
